@@ -1,0 +1,105 @@
+# Start with `make help`. Every target first sets up what it needs and is missing.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+JOBS ?= 2
+ARGS ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+WEB := crisp/report/web
+STATIC := crisp/report/static
+MODULES := $(WEB)/node_modules
+
+RUNTIME := $(VENV)/.runtime
+DEV := $(VENV)/.dev
+NPM := $(MODULES)/.installed
+BUNDLE := $(MODULES)/.bundle
+
+.PHONY: help
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+## Set-up
+
+.PHONY: setup setup-dev setup-browser
+setup: $(RUNTIME) $(BUNDLE) ## virtual environment in .venv and the front-end bundle
+
+setup-dev: setup $(DEV) ## the same, and what tests and checks need
+
+setup-browser: ## Chromium for the browser tests, by apt-get when there is none
+	@scripts/setup-browser
+
+$(BIN)/pip:
+	@PYTHON=$(PYTHON) scripts/check-tools
+	@echo "setup: virtual environment in $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+
+$(RUNTIME): requirements/build.txt requirements/runtime.txt pyproject.toml | $(BIN)/pip
+	@echo "setup: Python packages"
+	@$(PIP) install --require-hashes -r requirements/build.txt -r requirements/runtime.txt
+	@$(PIP) install --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV): requirements/dev.txt $(RUNTIME)
+	@echo "setup: Python packages for development"
+	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(NPM): $(WEB)/package.json $(WEB)/package-lock.json
+	@PYTHON=$(PYTHON) scripts/check-tools
+	@echo "setup: npm packages"
+	@cd $(WEB) && npm ci --silent --no-fund --no-audit
+	@touch $@
+
+WEB_SOURCES = $(shell find $(WEB) -name node_modules -prune -o -type f -print)
+$(BUNDLE): $(NPM) $(WEB_SOURCES) $(if $(wildcard $(STATIC)/*.js),,no-bundle)
+	@echo "setup: front-end bundle"
+	@cd $(WEB) && npm run --silent build
+	@touch $@
+
+.PHONY: no-bundle
+no-bundle:
+
+## Every day
+
+.PHONY: demo test lint bench check docs build lock clean
+demo: setup ## run the main job on example traces and name the page to open
+	@$(BIN)/crisp demo -o demo-out
+
+test: setup-dev setup-browser ## every test; ARGS="-k walk" passes options to pytest
+	@echo "test: front end"
+	@cd $(WEB) && npm run --silent test
+	@echo "test: Python"
+	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
+
+lint: setup-dev ## ruff, import layers, mypy --strict, front-end lint and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/mypy --strict
+	cd $(WEB) && npm run --silent lint
+
+bench: setup ## speed, memory and accuracy; prints one table each
+	@$(BIN)/python -m benchmarks $(ARGS)
+
+check: lint test ## what CI runs
+
+docs: $(RUNTIME) ## write docs/data-dictionary.md again from crisp/schema.py
+	@$(BIN)/python -m scripts.data_dictionary
+
+build: setup ## wheel and source distribution in dist/
+	@$(BIN)/python -m hatchling build
+
+lock: ## resolve requirements/*.txt again; they hold hashes and no index address
+	@PYTHON=$(PYTHON) scripts/lock
+
+clean: ## remove everything that make has made
+	rm -rf $(VENV) $(MODULES) $(STATIC) dist demo-out
+	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +

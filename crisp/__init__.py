@@ -1,0 +1,3 @@
+"""Critical paths of microservice requests, from distributed traces."""
+
+__version__ = "0.1.0"
