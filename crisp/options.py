@@ -1,0 +1,191 @@
+"""Frozen settings of every stage, checked once when made.
+
+A policy is a named set of critical-path rules (DESIGN section 6.7); its name and every value
+are stored with each result, because the choice moves the result.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, get_args
+
+from crisp.errors import ConfigError
+
+AsyncRule = Literal["both", "reference", "kind", "none"]
+Skew = Literal["none", "edge"]
+Roots = Literal["entry", "endpoint", "orphans"]
+OverlapOf = Literal["sibling", "parent"]
+Touching = Literal["serial", "overlap", "parallel"]
+
+MICROSECONDS_PER_DAY = 86_400_000_000
+LARGEST_TIME_US = 2**53 - 1
+"""Largest start or duration: exact in a double, and far beyond the year 2200."""
+
+
+def _choices(name: str, value: object, allowed: Any) -> list[str]:
+    known = get_args(allowed)
+    return [] if value in known else [f"{name} must be one of {', '.join(known)}, not {value!r}"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathOptions:
+    """How critical paths are found. The defaults are policy ``crisp``."""
+
+    policy: str = "crisp"
+    async_rule: AsyncRule = "both"
+    """Which children nobody waits for: by FOLLOWS_FROM reference, by PRODUCER/CONSUMER kind."""
+    skew: Skew = "none"
+    skew_limit_us: int = 10_000_000
+    """Larger clock corrections are refused and counted."""
+    overlap_us: int = 1000
+    """Siblings overlapping by no more than this may still be serial."""
+    overlap_ratio: float = 0.1
+    """… and by no more than this share of `overlap_of`."""
+    overlap_of: OverlapOf = "sibling"
+    """What the ratio refers to: the shorter of the two siblings (≤), or the parent (<)."""
+    touching: Touching = "serial"
+    """A child ending exactly where the next begins: serial, judged as an overlap, parallel."""
+    drop_overhanging: bool = False
+    """Drop, rather than clip, a child that sticks out of its parent on both sides."""
+    keep_lone_server: bool = False
+    """Move the only, server, child of a client span into it instead of clipping it."""
+    all_paths: bool = False
+    """Also keep every call path of the tree, not only those on the critical path."""
+
+    def __post_init__(self) -> None:
+        problems = [
+            *_choices("async", self.async_rule, AsyncRule),
+            *_choices("skew", self.skew, Skew),
+            *_choices("overlap_of", self.overlap_of, OverlapOf),
+            *_choices("touching", self.touching, Touching),
+        ]
+        if not 0 <= self.overlap_ratio <= 1:
+            problems.append(f"overlap_ratio must be in [0, 1], not {self.overlap_ratio}")
+        if self.overlap_us < 0 or self.skew_limit_us < 0:
+            problems.append("overlap_us and skew_limit_us must not be negative")
+        if problems:
+            raise ConfigError("; ".join(problems))
+
+
+POLICIES: Mapping[str, PathOptions] = {
+    "crisp": PathOptions(),
+    "paper": PathOptions(policy="paper", overlap_ratio=1.0),
+    "crisp-oss": PathOptions(
+        policy="crisp-oss",
+        async_rule="none",
+        overlap_us=LARGEST_TIME_US,
+        overlap_ratio=0.01,
+        overlap_of="parent",
+        touching="overlap",
+        drop_overhanging=True,
+        keep_lone_server=True,
+    ),
+    "jaeger-ui": PathOptions(
+        policy="jaeger-ui", async_rule="kind", overlap_us=0, overlap_ratio=0.0, touching="parallel"
+    ),
+}
+
+
+def path_options(policy: str, **changes: Any) -> PathOptions:
+    """The named policy with some settings changed; ``None`` leaves a setting alone.
+
+    Raises:
+        ConfigError: unknown policy, or a value out of range.
+    """
+    if policy not in POLICIES:
+        raise ConfigError(f"unknown policy {policy!r}; known: {', '.join(POLICIES)}")
+    return replace(POLICIES[policy], **{k: v for k, v in changes.items() if v is not None})
+
+
+HOST_TAGS = ("hostname", "host.name", "k8s.pod.name", "host.id", "ip", "host.ip")
+"""Process tags that name the host in tables, best first."""
+
+CLOCK_TAGS = ("host.id", "host.ip", "host.name", "ip", "hostname")
+"""Process tags that tell whose clock stamped a span, in Jaeger's order."""
+
+ATTRIBUTE_TAGS = (
+    "zone",
+    "region",
+    "sku",
+    "version",
+    "service.version",
+    "cloud.region",
+    "cloud.availability_zone",
+    "host.type",
+    "host.arch",
+    "k8s.node.name",
+    "k8s.cluster.name",
+    "deployment.environment",
+    "deployment.environment.name",
+)
+"""Process tags kept in table ``hosts``; a list, because tags may hold secrets."""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A rule that makes operation names with ids in them one name."""
+
+    pattern: str
+    replacement: str
+
+    def __post_init__(self) -> None:
+        try:
+            re.compile(self.pattern).sub(self.replacement, "")
+        except (re.error, IndexError) as error:
+            raise ConfigError(f"template {self.pattern!r}: {error}") from error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IngestOptions:
+    """Which traces and trees are read, and how names are made."""
+
+    roots: Roots = "entry"
+    service: str | None = None
+    operation: str | None = None
+    start_us: int | None = None
+    """Only trees whose root starts at or after this moment."""
+    end_us: int | None = None
+    """… and before this one."""
+    templates: tuple[Template, ...] = ()
+    attributes: tuple[str, ...] = ATTRIBUTE_TAGS
+    max_spans: int = 5_000_000
+    """Larger traces are rejected."""
+
+    def __post_init__(self) -> None:
+        problems = _choices("roots", self.roots, Roots)
+        if self.roots == "endpoint" and not (self.service or self.operation):
+            problems.append("roots=endpoint needs a service or an operation")
+        if self.start_us is not None and self.end_us is not None and self.start_us >= self.end_us:
+            problems.append("the start of the window must lie before its end")
+        if self.max_spans < 1:
+            problems.append("max_spans must be at least 1")
+        if problems:
+            raise ConfigError("; ".join(problems))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AggregateOptions:
+    """How trees are merged."""
+
+    edges: tuple[float, ...] = (0, 50, 90, 95, 99, 100)
+    """Percentile edges of the latency bands, ascending from 0 to 100."""
+    exemplars: int = 3
+    """Traces kept per endpoint and call path as examples."""
+
+    def __post_init__(self) -> None:
+        ascending = all(a < b for a, b in zip(self.edges, self.edges[1:], strict=False))
+        if len(self.edges) < 2 or self.edges[0] != 0 or self.edges[-1] != 100 or not ascending:
+            raise ConfigError(f"bands must ascend from 0 to 100, not {list(self.edges)}")
+        if self.exemplars < 1:
+            raise ConfigError(f"exemplars must be at least 1, not {self.exemplars}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Everything that decides the result of a run."""
+
+    ingest: IngestOptions = field(default_factory=IngestOptions)
+    path: PathOptions = field(default_factory=PathOptions)
+    aggregate: AggregateOptions = field(default_factory=AggregateOptions)

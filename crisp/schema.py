@@ -1,0 +1,373 @@
+"""Every table between stages: column, type, unit, meaning. The data dictionary.
+
+Times are int64 microseconds with the unit in the name; ids are signed 64-bit hashes that are
+the same on every machine. Days are UTC dates and live in the directory name (``date=…``), not
+in the files. A table is only changed together with `VERSION`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import pyarrow as pa
+
+from crisp.errors import SchemaError
+
+VERSION = 1
+
+_I64, _F64, _TEXT, _BOOL = pa.int64(), pa.float64(), pa.string(), pa.bool_()
+
+
+def _column(name: str, kind: pa.DataType, meaning: str) -> pa.Field:
+    return pa.field(name, kind, metadata={"meaning": meaning})
+
+
+def meaning(field: pa.Field) -> str:
+    """What a column means, in words."""
+    return (field.metadata or {}).get(b"meaning", b"").decode()
+
+
+PATH = pa.struct(
+    [
+        _column("path_id", _I64, "call path, see call_paths"),
+        _column("host", _TEXT, "host the spans ran on, '' when unknown"),
+        _column("spans", _I64, "spans of this path and host on the critical path"),
+        _column("exclusive_us", _I64, "time they themselves hold the critical path"),
+        _column("inclusive_us", _I64, "time they and all below them hold it"),
+        _column("span_id", _TEXT, "the one that holds it longest, ties to the smallest id"),
+        _column("error", _BOOL, "at least one of them failed"),
+    ]
+)
+
+ENDPOINT_USE = pa.struct(
+    [
+        _column("endpoint_id", _I64, "endpoint, see endpoint_names"),
+        _column("spans", _I64, "its spans in the tree"),
+        _column("cp_spans", _I64, "of these, on the critical path"),
+        _column("exclusive_us", _I64, "time they hold the critical path"),
+        _column("inclusive_us", _I64, "the same with all below; outermost spans only"),
+        _column("callers", _I64, "distinct endpoints that call it in this tree"),
+    ]
+)
+
+ALL_PATH = pa.struct(
+    [
+        _column("path_id", _I64, "call path, see call_paths"),
+        _column("spans", _I64, "spans of this path in the tree, on the critical path or not"),
+        _column("duration_us", _I64, "sum of their durations as recorded"),
+    ]
+)
+
+LEDGER_ENTRY = pa.struct(
+    [
+        _column("entry", _TEXT, "what was done, a name from LEDGER"),
+        _column("spans", _I64, "spans it was done to"),
+        _column("amount_us", _I64, "time concerned, 0 where time has no meaning"),
+    ]
+)
+
+LEDGER: Mapping[str, str] = {
+    "clipped_start": "spans starting before their parent, cut to its start",
+    "clipped_end": "spans ending after their parent, cut to its end",
+    "dropped": "spans wholly outside their parent, left out with their subtrees",
+    "pruned": "asynchronous spans nobody waits for, left out with their subtrees",
+    "async_tail": "asynchronous work going on after the root had ended",
+    "moved": "spans moved to correct clock skew",
+    "move_refused": "spans whose skew correction exceeded the limit",
+    "lone_server_moved": "only server of a client call, moved into it (policy crisp-oss)",
+    "tolerated_overlap": "siblings taken as serial although they overlap a little",
+    "orphans": "spans of the trace whose parent is missing",
+    "unreachable": "spans of the trace in a cycle or below one",
+    "duplicates_dropped": "identical copies of a span, dropped",
+    "duplicates_split": "client and server sharing an id, split in two",
+    "duplicates_renamed": "different spans sharing an id, renamed",
+    "other_references": "references that were not used as the parent",
+}
+
+TRACES = pa.schema(
+    [
+        _column("tree_id", _I64, "stable hash of (trace_id, root_span_id), for joins"),
+        _column("endpoint_id", _I64, "entry endpoint: that of the analysis root"),
+        _column("trace_id", _TEXT, "trace the tree belongs to"),
+        _column("root_span_id", _TEXT, "span at the top of the analysed tree"),
+        _column("root_kind", _TEXT, "entry, endpoint or orphan: why it is an analysis root"),
+        _column("start_us", _I64, "start of the root, microseconds since 1970 UTC"),
+        _column("latency_us", _I64, "duration of the root"),
+        _column("weight", _F64, "requests the trace stands for: 1 / sampling probability, else 1"),
+        _column("error", _BOOL, "the root failed"),
+        _column("spans", _I64, "spans of the tree"),
+        _column("unique_endpoints", _I64, "distinct endpoints of the tree"),
+        _column("services", _I64, "distinct services of the tree"),
+        _column("depth", _I64, "spans on the longest call chain"),
+        _column("concurrency", _I64, "largest number of spans open at once, as recorded"),
+        _column("cp_spans", _I64, "spans on the critical path"),
+        _column("cp_endpoints", _I64, "distinct endpoints on the critical path"),
+        _column("cp_paths", _I64, "distinct call paths on the critical path"),
+        _column("source", _TEXT, "file or URL the trace was read from"),
+        _column("position", _I64, "byte offset of the trace in the decompressed source"),
+        _column("paths", pa.list_(PATH), "critical path by call path and host"),
+        _column("endpoints", pa.list_(ENDPOINT_USE), "every endpoint of the tree"),
+        _column("ledger", pa.list_(LEDGER_ENTRY), "what was corrected or left out, zeros omitted"),
+        _column("all_paths", pa.list_(ALL_PATH), "all call paths of the tree; null unless asked"),
+    ]
+)
+
+CALL_PATHS = pa.schema(
+    [
+        _column("path_id", _I64, "stable hash of (parent path, endpoint)"),
+        _column("parent_id", _I64, "path one call shorter; 0 for the root's own path"),
+        _column("depth", _I64, "calls from the analysis root, 1 for the root itself"),
+        _column("endpoint_id", _I64, "endpoint at the end of the path"),
+    ]
+)
+
+CALLS = pa.schema(
+    [
+        _column("caller_id", _I64, "endpoint of the parent span"),
+        _column("endpoint_id", _I64, "endpoint of the child span"),
+        _column("spans", _I64, "such calls in all analysed trees of the day"),
+    ]
+)
+
+ENDPOINT_NAMES = pa.schema(
+    [
+        _column("endpoint_id", _I64, "stable hash of (service, operation)"),
+        _column("service", _TEXT, "service name"),
+        _column("operation", _TEXT, "operation name, after templating"),
+    ]
+)
+
+HOSTS = pa.schema(
+    [
+        _column("host", _TEXT, "host"),
+        _column("attribute", _TEXT, "process tag from the allow-list"),
+        _column("value", _TEXT, "its value"),
+    ]
+)
+
+REJECTS = pa.schema(
+    [
+        _column("source", _TEXT, "file or URL the document was read from"),
+        _column("position", _I64, "byte offset of the document in the decompressed source"),
+        _column("trace_id", _TEXT, "trace id where it could be read, else ''"),
+        _column("reason", _TEXT, "reason, see crisp.errors.Reject"),
+        _column("detail", _TEXT, "what exactly was wrong"),
+    ]
+)
+
+RUNS = pa.schema(
+    [
+        _column("date", _TEXT, "UTC day"),
+        _column("crisp_version", _TEXT, "version that wrote the day"),
+        _column("schema_version", _I64, "version of these tables"),
+        _column("policy", _TEXT, "critical path policy"),
+        _column("options", _TEXT, "all options as JSON"),
+        _column("read", _I64, "documents read: analysed + rejected"),
+        _column("analysed", _I64, "traces with at least one analysed tree"),
+        _column("rejected", _I64, "documents left out, see rejects"),
+        _column("filtered", _I64, "traces outside the selection by endpoint or time; not in read"),
+        _column("trees", _I64, "analysed trees"),
+        _column("spans", _I64, "spans of these trees"),
+        _column("bytes", _I64, "bytes read, decompressed"),
+        _column("started_us", _I64, "start of the run, microseconds since 1970 UTC"),
+        _column("seconds", _F64, "duration of the run"),
+    ]
+)
+
+LAKE: Mapping[str, pa.Schema] = {
+    "traces": TRACES,
+    "call_paths": CALL_PATHS,
+    "calls": CALLS,
+    "endpoint_names": ENDPOINT_NAMES,
+    "hosts": HOSTS,
+    "rejects": REJECTS,
+}
+
+FLEET = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("service", _TEXT, "its service"),
+        _column("operation", _TEXT, "its operation"),
+        _column("traces", _I64, "analysed trees"),
+        _column("weight", _F64, "requests they stand for"),
+        _column("errors", _I64, "trees whose root failed"),
+        _column("spans", _I64, "spans of all trees"),
+        _column("first_us", _I64, "start of the earliest tree"),
+        _column("last_us", _I64, "start of the latest tree"),
+        _column("latency_us", _I64, "sum of latencies"),
+        _column("p50_us", _F64, "median latency, linear interpolation"),
+        _column("p95_us", _F64, "95th percentile of latency"),
+        _column("p99_us", _F64, "99th percentile of latency"),
+        _column("max_us", _I64, "largest latency"),
+        _column("top_endpoint_id", _I64, "endpoint holding the critical path longest in total"),
+        _column("top_exclusive_us", _I64, "total time it holds it"),
+    ]
+)
+
+DAILY = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("day", _TEXT, "UTC day, YYYY-MM-DD"),
+        _column("traces", _I64, "analysed trees of the day"),
+        _column("p50_us", _F64, "median latency of the day"),
+        _column("p95_us", _F64, "95th percentile of latency of the day"),
+        _column("p99_us", _F64, "99th percentile of latency of the day"),
+    ]
+)
+
+BANDS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("band", _I64, "number of the band, 0 for the fastest traces"),
+        _column("lo_percentile", _F64, "exclusive lower edge, percent of ranks"),
+        _column("hi_percentile", _F64, "inclusive upper edge, percent of ranks"),
+        _column("traces", _I64, "trees in the band"),
+        _column("weight", _F64, "requests they stand for"),
+        _column("lo_us", _I64, "smallest latency in the band"),
+        _column("hi_us", _I64, "largest latency in the band"),
+        _column("latency_us", _I64, "sum of latencies"),
+    ]
+)
+
+CCT = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("path_id", _I64, "call path from its analysis root"),
+        _column("band", _I64, "latency band"),
+        _column("traces", _I64, "trees of the band with the path on the critical path"),
+        _column("weight", _F64, "requests they stand for"),
+        _column("spans", _I64, "spans of the path on the critical path, summed"),
+        _column("exclusive_us", _I64, "sum of exclusive time"),
+        _column("inclusive_us", _I64, "sum of inclusive time"),
+        _column("weighted_exclusive_us", _F64, "the same, each tree times its weight"),
+        _column("weighted_inclusive_us", _F64, "the same, each tree times its weight"),
+        _column("error_traces", _I64, "trees where a span of the path on it failed"),
+    ]
+)
+
+_PERCENTILES = [
+    _column(f"{which}_p{q}_us", _F64, f"{q}th percentile of {which} time per tree, absent = 0")
+    for which in ("exclusive", "inclusive")
+    for q in (50, 95, 99)
+]
+
+PATH_STATS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("path_id", _I64, "call path from its analysis root"),
+        _column("traces", _I64, "trees with the path on the critical path"),
+        *_PERCENTILES,
+    ]
+)
+
+EXEMPLARS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("path_id", _I64, "call path"),
+        _column("place", _I64, "1 for the tree in which the path holds longest"),
+        _column("trace_id", _TEXT, "trace to look at"),
+        _column("span_id", _TEXT, "span to look at"),
+        _column("start_us", _I64, "start of the root"),
+        _column("latency_us", _I64, "duration of the root"),
+        _column("exclusive_us", _I64, "exclusive time of the path in that tree"),
+    ]
+)
+
+BOTTOM_UP = pa.schema(
+    [
+        _column("place", _I64, "impact rank, 1 first: by weighted_exclusive_us, entries, name"),
+        _column("endpoint_id", _I64, "interior endpoint: called below an entry of another name"),
+        _column("service", _TEXT, "its service"),
+        _column("operation", _TEXT, "its operation"),
+        _column("entries", _I64, "entry endpoints on whose critical path it is"),
+        _column("traces", _I64, "trees with it on the critical path"),
+        _column("traces_any", _I64, "trees with it anywhere"),
+        _column("spans", _I64, "its spans in all trees"),
+        _column("cp_spans", _I64, "of these, on the critical path"),
+        _column("exclusive_us", _I64, "time it holds critical paths, summed"),
+        _column("inclusive_us", _I64, "the same with all below it"),
+        _column("weighted_exclusive_us", _F64, "exclusive time, each tree times its weight"),
+        _column("exclusive_share", _F64, "weighted exclusive time / weighted latency of all trees"),
+        _column("inclusive_share", _F64, "weighted inclusive time / weighted latency of all trees"),
+    ]
+)
+
+HISTOGRAMS = pa.schema(
+    [
+        _column("metric", _TEXT, "what was counted, see METRICS"),
+        _column("lo", _I64, "inclusive lower edge of the bin"),
+        _column("hi", _I64, "exclusive upper edge of the bin"),
+        _column("count", _I64, "observations in the bin"),
+    ]
+)
+
+METRICS: Mapping[str, str] = {
+    "spans": "spans per trace",
+    "unique_endpoints": "unique endpoints per trace",
+    "latency_us": "latency per trace, microseconds",
+    "depth": "longest call chain per trace, spans",
+    "callers": "unique callers per endpoint, over all traces",
+    "cp_spans": "spans on the critical path per trace",
+    "concurrency": "spans open at once per trace, at most",
+    "cp_endpoints": "unique endpoints on the critical path per trace",
+    "appearances": "spans of an endpoint in all traces",
+    "cp_appearances": "spans of an endpoint on the critical path of all traces",
+}
+
+LEDGERS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("entry", _TEXT, "what was done, a name from LEDGER"),
+        _column("traces", _I64, "trees it happened in"),
+        _column("spans", _I64, "spans it was done to"),
+        _column("amount_us", _I64, "time concerned"),
+        _column("example", _TEXT, "trace id where the amount is largest, ties to the smallest id"),
+    ]
+)
+
+REJECTED = pa.schema(
+    [
+        _column("reason", _TEXT, "reason, see crisp.errors.Reject"),
+        _column("documents", _I64, "documents left out for it"),
+        _column("source", _TEXT, "an example: the smallest source name"),
+        _column("position", _I64, "byte offset of the example"),
+        _column("trace_id", _TEXT, "its trace id where known"),
+        _column("detail", _TEXT, "what was wrong with it"),
+    ]
+)
+
+MARTS: Mapping[str, pa.Schema] = {
+    "fleet": FLEET,
+    "daily": DAILY,
+    "bands": BANDS,
+    "cct": CCT,
+    "path_stats": PATH_STATS,
+    "exemplars": EXEMPLARS,
+    "bottom_up": BOTTOM_UP,
+    "histograms": HISTOGRAMS,
+    "ledgers": LEDGERS,
+    "rejected": REJECTED,
+    "call_paths": CALL_PATHS,
+    "endpoint_names": ENDPOINT_NAMES,
+    "runs": RUNS,
+}
+
+
+def check(table: str, found: pa.Schema, promised: pa.Schema) -> None:
+    """Compare the columns and types of a table with what its stage was promised.
+
+    Raises:
+        SchemaError: naming every column that is missing or of another type.
+    """
+    problems = list(_differences(found, promised))
+    if problems:
+        raise SchemaError(table, problems)
+
+
+def _differences(found: pa.Schema, promised: pa.Schema) -> Iterable[str]:
+    for field in promised:
+        place = found.get_field_index(field.name)
+        if place < 0:
+            yield f"column {field.name} is missing"
+        elif not found.field(place).type.equals(field.type):
+            yield f"column {field.name} is {found.field(place).type}, not {field.type}"
