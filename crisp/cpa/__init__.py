@@ -1,0 +1,1 @@
+"""Critical paths of a forest of spans: pure functions on columns (DESIGN section 6)."""

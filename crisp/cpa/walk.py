@@ -1,0 +1,218 @@
+"""The walk: who holds the request up at each moment (DESIGN rules 6.4 to 6.6).
+
+From the root's end backwards: the child that finished last before t holds the path during its
+own interval, the span itself the rest (paper, listing 4.1). Each child is looked at once, each
+overlap costs two binary searches, so a trace takes O(n log n) however deep or wide it is.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from dataclasses import dataclass
+
+import numpy as np
+
+from crisp.cpa.clip import Clipped
+from crisp.forest import Forest, Ints
+from crisp.options import PathOptions
+
+_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Segments:
+    """Stretches of the critical paths, in no order; they tile each root exactly. Shape (m,)."""
+
+    row: Ints
+    start_us: Ints
+    end_us: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The critical paths of a forest."""
+
+    segments: Segments
+    row: Ints
+    """spans on the path, each once; shape (k,)"""
+    end_us: Ints
+    """where each was cut: it and all below it hold the path from its start to here"""
+    tolerated_us: dict[int, int]
+    """overlap by row of the spans that count as serial in spite of it"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Children:
+    """Children of every span, latest end first; plain lists, because loops read them."""
+
+    first: list[int]
+    """children of row r stand at first[r]:first[r + 1]"""
+    row: list[int]
+    start: list[int]
+    end: list[int]
+
+
+def critical_path(forest: Forest, clipped: Clipped, options: PathOptions) -> Walked:
+    """Walk every tree of the forest.
+
+    Ties on the end go to the longest child, then to the smallest span id, so the result does
+    not depend on the order of the input.
+    """
+    children = _children_latest_first(forest, clipped)
+    start, end = clipped.start_us.tolist(), clipped.end_us.tolist()
+    seg_row: list[int] = []
+    seg_start: list[int] = []
+    seg_end: list[int] = []
+    path_row: list[int] = []
+    path_end: list[int] = []
+    tolerated: dict[int, int] = {}
+    serial_touch = options.touching == "serial"
+    roots = len(forest.trees.trace_id)
+    stack = [(row, end[row]) for row in range(roots)]
+    first = children.first
+    while stack:
+        row, cut = stack.pop()
+        path_row.append(row)
+        path_end.append(cut)
+        low, t = start[row], cut
+        a, b = first[row], first[row + 1]
+        if a < b and t > low:
+            siblings = _Siblings(forest, children, a, b, cut, end[row])
+            later = -1
+            for place in siblings.order:
+                child_start, child_end = children.start[place], children.end[place]
+                if child_end > cut:
+                    child_end = cut
+                if child_start >= child_end or child_start >= t:
+                    continue  # of length zero, or not yet begun
+                if child_end > t or (child_end == t and later >= 0 and not serial_touch):
+                    if not siblings.serial(place, later, t, end[row] - low, options):
+                        continue
+                    tolerated[children.row[place]] = child_end - t
+                    child_end = t
+                if child_end < t:
+                    seg_row.append(row)
+                    seg_start.append(child_end)
+                    seg_end.append(t)
+                stack.append((children.row[place], child_end))
+                t = child_start
+                later = place
+                if t <= low:
+                    break
+        if low < t:
+            seg_row.append(row)
+            seg_start.append(low)
+            seg_end.append(t)
+    return Walked(
+        Segments(_column(seg_row), _column(seg_start), _column(seg_end)),
+        _column(path_row),
+        _column(path_end),
+        tolerated,
+    )
+
+
+def _column(values: list[int]) -> Ints:
+    return np.array(values, np.int64)
+
+
+class _Siblings:
+    """The children of one span cut at ``cut``, in the order of the walk, and their overlaps.
+
+    When the span is cut, so are its children: several may then end together, and the tie rule
+    decides anew among them.
+    """
+
+    __slots__ = ("_children", "_cut", "_ends", "_range", "_starts", "order")
+
+    def __init__(
+        self, forest: Forest, children: _Children, a: int, b: int, cut: int, end: int
+    ) -> None:
+        self._children, self._range, self._cut = children, (a, b), cut
+        self._starts: list[int] | None = None
+        self._ends: list[int] = []
+        self.order: range | list[int] = range(a, b)
+        if cut < end and children.end[a] > cut:
+            self.order = sorted(
+                self.order,
+                key=lambda place: (
+                    -min(children.end[place], cut),
+                    children.start[place],
+                    forest.span_id(children.row[place]),
+                ),
+            )
+
+    def serial(self, place: int, later: int, t: int, parent_us: int, options: PathOptions) -> bool:
+        """The child at ``place`` happens before its sibling ``later`` although it ends at or
+        after t, where that sibling starts (DESIGN rule 6.5)."""
+        if later < 0:
+            return False
+        start, end = self._children.start, self._children.end
+        child_end, later_end = min(end[place], self._cut), min(end[later], self._cut)
+        overlap = child_end - t
+        if options.touching == "parallel" or overlap > options.overlap_us:
+            return False
+        ratio = round(options.overlap_ratio * _MILLION)
+        if options.overlap_of == "parent":
+            if overlap * _MILLION >= parent_us * ratio or child_end >= later_end:
+                return False
+            return self._events_within(t, child_end) == 2
+        shorter = min(child_end - start[place], later_end - t)
+        if overlap * _MILLION > shorter * ratio:
+            return False
+        return self._others_inside(t, child_end, later_end) == 0
+
+    def _others_inside(self, t: int, child_end: int, later_end: int) -> int:
+        """Starts in [t, end) and ends in (t, end], without those of the two siblings."""
+        starts, ends = self._events()
+        began = bisect_left(starts, child_end) - bisect_left(starts, t)
+        ended = bisect_right(ends, child_end) - bisect_right(ends, t)
+        return began - 1 + ended - 1 - (later_end <= child_end)
+
+    def _events_within(self, t: int, child_end: int) -> int:
+        """Starts and ends in [t, end], those of the two siblings included."""
+        starts, ends = self._events()
+        began = bisect_right(starts, child_end) - bisect_left(starts, t)
+        return began + bisect_right(ends, child_end) - bisect_left(ends, t)
+
+    def _events(self) -> tuple[list[int], list[int]]:
+        if self._starts is None:
+            a, b = self._range
+            self._starts = sorted(self._children.start[a:b])
+            self._ends = sorted(min(end, self._cut) for end in self._children.end[a:b])
+        return self._starts, self._ends
+
+
+def _children_latest_first(forest: Forest, clipped: Clipped) -> _Children:
+    rows = np.flatnonzero(~clipped.off & (forest.parent >= 0))
+    parent, start, end = forest.parent[rows], clipped.start_us[rows], clipped.end_us[rows]
+    order = np.lexsort((start, -end, parent))
+    tied = _repeats(parent[order]) & _repeats(end[order]) & _repeats(start[order])
+    if tied.any():
+        order = _by_id(forest, rows, order, tied)
+    counts = np.bincount(parent, minlength=len(forest))
+    return _Children(
+        first=[0, *np.cumsum(counts).tolist()],
+        row=rows[order].tolist(),
+        start=start[order].tolist(),
+        end=end[order].tolist(),
+    )
+
+
+def _repeats(values: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """Whether each value equals the one before it."""
+    same = np.zeros(len(values), np.bool_)
+    same[1:] = values[1:] == values[:-1]
+    return same
+
+
+def _by_id(
+    forest: Forest, rows: Ints, order: Ints, tied: np.ndarray[tuple[int], np.dtype[np.bool_]]
+) -> Ints:
+    """``order`` with each run of equal intervals sorted by span id."""
+    order = order.copy()
+    run_start = np.flatnonzero(~tied & np.append(tied[1:], False))
+    run_end = np.flatnonzero(tied & ~np.append(tied[1:], False)) + 1
+    for a, b in zip(run_start.tolist(), run_end.tolist(), strict=True):
+        run = sorted(order[a:b].tolist(), key=lambda place: forest.span_id(int(rows[place])))
+        order[a:b] = run
+    return order
