@@ -1,0 +1,173 @@
+"""The default engine: a process pool for functions, DuckDB for SQL, one machine, no server."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from crisp.engine import MapFunction, Table
+from crisp.engine.pool import map_shards
+from crisp.errors import ConfigError, CrispError
+
+_TYPES = {
+    pa.int64(): "BIGINT",
+    pa.float64(): "DOUBLE",
+    pa.string(): "VARCHAR",
+    pa.bool_(): "BOOLEAN",
+}
+_HEADER = re.compile(r"^(?:\s*--[^\n]*\n)*\s*")
+_SIZE = re.compile(r"\d+(\.\d+)?\s*[kKMGT]i?B")
+
+
+class DuckDB:
+    """DuckDB in this process, workers beside it, everything large on disk under ``scratch``."""
+
+    def __init__(
+        self,
+        scratch: Path,
+        *,
+        workers: int | None = None,
+        memory_limit: str = "1GB",
+        on_progress: Callable[[int, int], None] = lambda done, total: None,
+    ) -> None:
+        if not _SIZE.fullmatch(memory_limit):
+            raise ConfigError(f"memory limit must look like 500MB or 2GB, not {memory_limit!r}")
+        if workers is not None and workers < 1:
+            raise ConfigError(f"workers must be at least 1, not {workers}")
+        self._workers = workers or len(os.sched_getaffinity(0))
+        self._scratch = scratch
+        self._on_progress = on_progress
+        self._count = 0
+        self._connection = duckdb.connect(
+            config={
+                "memory_limit": memory_limit,
+                "threads": self._workers,
+                "temp_directory": str(scratch / "spill"),
+                "autoinstall_known_extensions": False,
+                "autoload_known_extensions": False,
+            }
+        )
+
+    def close(self) -> None:
+        """Let go of memory and files."""
+        self._connection.close()
+
+    def map(
+        self, shards: Sequence[Any], function: MapFunction[Any], schemas: Mapping[str, pa.Schema]
+    ) -> dict[str, Table]:
+        """See `crisp.engine.Engine.map`."""
+        folder = self._scratch / self._new_name()
+        folder.mkdir(parents=True)
+        total = sum(shard.size for shard in shards)
+        done = 0
+
+        def advance(size: int) -> None:
+            nonlocal done
+            done += size
+            self._on_progress(done, total)
+
+        self._on_progress(0, total)
+        files = map_shards(shards, function, schemas, folder, self._workers, advance)
+        return {table: self.read(files[table], schemas[table]) for table in schemas}
+
+    def read(self, files: Sequence[str], schema: pa.Schema) -> Table:
+        """See `crisp.engine.Engine.read`."""
+        if not files:
+            return self.table(schema.empty_table())
+        names = ", ".join(_text(file) for file in files)
+        columns = ", ".join(_name(field.name) for field in schema)
+        return self._view(f"SELECT {columns} FROM read_parquet([{names}])", schema)
+
+    def table(self, rows: pa.Table) -> Table:
+        """See `crisp.engine.Engine.table`."""
+        name = self._new_name()
+        self._connection.register("rows_to_copy", rows)
+        self._run(f"CREATE TEMP TABLE {name} AS SELECT * FROM rows_to_copy")
+        self._connection.unregister("rows_to_copy")
+        return Table(name, rows.schema)
+
+    def explode(self, table: Table, column: str, keep: Mapping[str, str]) -> Table:
+        """See `crisp.engine.Engine.explode`."""
+        element = table.schema.field(column).type.value_type
+        fields = [element.field(place) for place in range(element.num_fields)]
+        kept = ", ".join(f"{_name(old)} AS {_name(new)}" for new, old in keep.items())
+        schema = pa.schema(
+            [*(table.schema.field(old).with_name(new) for new, old in keep.items()), *fields]
+        )
+        return self._view(
+            f"SELECT {kept}, unnest({_name(column)}, max_depth := 2) FROM {table.name}", schema
+        )
+
+    def sql(self, query: str, schema: pa.Schema, **tables: Table) -> Table:
+        """See `crisp.engine.Engine.sql`."""
+        bound = [f"{_name(name)} AS (SELECT * FROM {table.name})" for name, table in tables.items()]
+        body = query[_HEADER.match(query).end() :].rstrip().rstrip(";")  # type: ignore[union-attr]  # matches always
+        if body[:4].upper() == "WITH":
+            bound.append(body[4:].lstrip())
+            body = ""
+        columns = ", ".join(_cast(field) for field in schema)
+        with_clause = f"WITH {', '.join(bound)} " if bound else ""
+        return self._view(f"SELECT {columns} FROM ({with_clause}{body}) AS result", schema)
+
+    def keep(self, table: Table) -> Table:
+        """See `crisp.engine.Engine.keep`."""
+        name = self._new_name()
+        self._run(f"CREATE TEMP TABLE {name} AS SELECT * FROM {table.name}")
+        return Table(name, table.schema)
+
+    def collect(self, table: Table) -> pa.Table:
+        """See `crisp.engine.Engine.collect`."""
+        rows = self._connection.sql(f"SELECT * FROM {table.name}").to_arrow_table()
+        return rows.cast(table.schema)
+
+    def write(self, table: Table, target: Path, order_by: Sequence[str]) -> None:
+        """See `crisp.engine.Engine.write`."""
+        target.mkdir(parents=True)
+        order = ", ".join(map(_name, order_by))
+        self._run(
+            f"COPY (SELECT * FROM {table.name} ORDER BY {order})"
+            f" TO {_text(str(target / 'part-0.parquet'))} (FORMAT parquet, COMPRESSION zstd)"
+        )
+
+    def _view(self, query: str, schema: pa.Schema) -> Table:
+        name = self._new_name()
+        self._run(f"CREATE TEMP VIEW {name} AS {query}")
+        return Table(name, schema)
+
+    def _new_name(self) -> str:
+        self._count += 1
+        return f"t{self._count}"
+
+    def _run(self, statement: str) -> duckdb.DuckDBPyConnection:
+        try:
+            return self._connection.execute(statement)
+        except duckdb.OutOfMemoryException as error:
+            raise CrispError(
+                f"out of memory; raise --memory-limit: {_first_line(error)}"
+            ) from error
+        except duckdb.IOException as error:
+            raise CrispError(_first_line(error)) from error
+
+
+def _cast(field: pa.Field) -> str:
+    name = _name(field.name)
+    kind = _TYPES.get(field.type)
+    return f"CAST({name} AS {kind}) AS {name}" if kind else name
+
+
+def _name(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _text(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).splitlines()[0]
