@@ -1,0 +1,5 @@
+-- Analysed trees of a run, each tree once.
+-- in: traces (as mapped), winners
+SELECT traces.*
+FROM traces
+JOIN winners ON traces.document = winners.document AND traces.tree_id = winners.tree_id
