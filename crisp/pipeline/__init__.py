@@ -1,0 +1,1 @@
+"""The stages in order; the only package that knows them all."""

@@ -1,0 +1,73 @@
+"""From marts to the site."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from crisp import schema, store
+from crisp.errors import LakeError
+from crisp.report.site import Site, write_site
+
+
+def latest_mart(marts: Path, day: str | None) -> str:
+    """The window to show: that ending on ``day``, or the newest.
+
+    Raises:
+        LakeError: there is none.
+    """
+    days = store.days(marts)
+    if not days:
+        raise LakeError(f"{marts}: no marts there; run crisp aggregate first")
+    if day is not None and day not in days:
+        raise LakeError(f"{marts}: no window ends on {day}; there are {', '.join(days)}")
+    return day or days[-1]
+
+
+def load_marts(marts: Path, day: str) -> dict[str, pa.Table]:
+    """All tables of a window, in memory."""
+    tables = {}
+    for name, table in schema.MARTS.items():
+        if name == "runs":
+            tables[name] = _runs(store.run_record(marts, day)["runs"])
+            continue
+        files = store.files(marts, day, name)
+        found = pq.ParquetDataset(files).read() if files else table.empty_table()
+        schema.check(name, found.schema, table)
+        tables[name] = found.select(table.names).cast(table)
+    return tables
+
+
+def _runs(records: list[Mapping[str, Any]]) -> pa.Table:
+    names = schema.RUNS.names
+    return pa.Table.from_pylist(
+        [{name: record[name] for name in names} for record in records], schema=schema.RUNS
+    )
+
+
+def report(
+    marts: Path,
+    site: Path,
+    *,
+    day: str | None,
+    title: str,
+    generated_us: int,
+    jaeger_url: str | None,
+) -> Site:
+    """Write the site of a window and put it at ``site`` in one step."""
+    tables = load_marts(marts, latest_mart(marts, day))
+    if not tables["fleet"].num_rows:
+        raise LakeError(f"{marts}: the window holds no analysed trace")
+    site.parent.mkdir(parents=True, exist_ok=True)
+    with store.staging(site.parent) as folder:
+        new = folder / site.name
+        new.mkdir()
+        written = write_site(
+            tables, new, title=title, generated_us=generated_us, jaeger_url=jaeger_url
+        )
+        store.swap_folder(new, site)
+    return Site(index=site / "index.html", pages=written.pages, bytes=written.bytes)
