@@ -1,0 +1,79 @@
+import { expect, test } from "vitest";
+
+import { chosenText } from "../src/chooser.js";
+import { frameColour } from "../src/colour.js";
+import { type Column, sorted } from "../src/grid.js";
+import { filtered, filterHash, parseFilter } from "../src/listing.js";
+import { runs, sparklineText } from "../src/sparkline.js";
+import { traceAddress } from "../src/traces.js";
+import { chosen, EVERYTHING, parseView, viewHash } from "../src/view.js";
+import { SHOP } from "./shop.js";
+
+test("a link restores the view, whatever the search term holds", () => {
+  const view = { bands: [0, 3], zoom: "00ff", search: "a&b=#<svg> ü+ %" };
+  expect(parseView(viewHash(view), 5)).toEqual(view);
+  expect(viewHash(EVERYTHING)).toBe("");
+});
+
+test("bands that do not exist are left out, none and all mean all", () => {
+  expect(parseView("#bands=9,x,1,1,-2", 5).bands).toEqual([1]);
+  expect(parseView("#bands=", 5).bands).toBeNull();
+  expect(chosen([1, 0], 2)).toBeNull();
+});
+
+test("the chosen bands are named", () => {
+  expect(chosenText(SHOP, [0, 1])).toBe("P0–P75 + P75–P100");
+  expect(chosenText(SHOP, null)).toBe("all bands");
+});
+
+test("a listing's filter survives the address", () => {
+  const filter = { search: "a b", service: "s&t", order: { key: "p95", descending: true } };
+  expect(parseFilter(filterHash(filter))).toEqual(filter);
+  expect(filterHash({ search: "", service: "", order: null })).toBe("");
+});
+
+test("a listing is filtered by literal text and by service", () => {
+  const rows = [
+    { service: "a", operation: "get(" },
+    { service: "b", operation: "GET" },
+  ];
+  expect(filtered(rows, "get(", "")).toEqual([rows[0]]);
+  expect(filtered(rows, " get ", "b")).toEqual([rows[1]]);
+});
+
+test("rows sort both ways, ties keep their order, nothing comes last", () => {
+  interface Row { id: string; value: number | null }
+  const by = (row: Row): number | null => row.value;
+  const columns: Column<Row>[] = [
+    { key: "v", title: "", hint: "", numeric: true, by, cell: () => [] },
+  ];
+  const rows = [["a", 1], ["b", null], ["c", 3], ["d", 1]].map(
+    ([id, value]) => ({ id, value }) as Row,
+  );
+  const ids = (descending: boolean): string =>
+    sorted(rows, columns, { key: "v", descending }).map((row) => row.id).join("");
+  expect(ids(false)).toBe("adcb");
+  expect(ids(true)).toBe("cadb");
+});
+
+test("a service keeps its hue, its operations differ in shade", () => {
+  const hue = (colour: string): string => colour.replace(/-\d\)$/, "");
+  expect(frameColour("cart", "get")).toBe(frameColour("cart", "get"));
+  expect(hue(frameColour("cart", "get"))).toBe(hue(frameColour("cart", "put")));
+  expect(frameColour("", "")).toMatch(/^var\(--frame-\d+-\d\)$/);
+});
+
+test("ids are escaped in the address of a trace", () => {
+  const template = "https://jaeger/trace/{trace_id}?uiFind={span_id}";
+  expect(traceAddress(template, "a/b", "{trace_id}")).toBe(
+    "https://jaeger/trace/a%2Fb?uiFind=%7Btrace_id%7D",
+  );
+});
+
+test("a day without traces breaks the line of a sparkline", () => {
+  expect(runs([10, 0, null, 5], 10)).toEqual([["3.0,3.0", "33.0,23.0"], ["93.0,13.0"]]);
+  expect(runs([4], 4)).toEqual([["48.0,3.0"]]);
+  expect(sparklineText(["2026-01-01", "2026-01-02"], [1_000, null], [2_000, null])).toBe(
+    "2026-01-01: P50 1.00 ms, P95 2.00 ms\n2026-01-02: P50 –, P95 –",
+  );
+});
