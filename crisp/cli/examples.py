@@ -1,0 +1,140 @@
+"""Commands that make traces: `synth` for tests and benchmarks, `demo` for newcomers."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+from crisp.cli import arguments as a
+from crisp.cli import show
+
+_DEMO_FAULT = "slow:entry=0,factor=4,fraction=0.1"
+
+
+def synth(
+    target: Annotated[Path, typer.Argument(metavar="FOLDER", help="Where the traces go.")],
+    *,
+    traces: Annotated[int, typer.Option(help="Traces in all.")] = 1000,
+    endpoints: Annotated[int, typer.Option(help="Entry endpoints.")] = 20,
+    services: Annotated[int, typer.Option(help="Services.")] = 80,
+    spans: Annotated[float, typer.Option(help="Mean spans of a trace.")] = 100.0,
+    shape: Annotated[
+        str, typer.Option(help="Sizes of traces: 'uber' as published, or 'flat'.")
+    ] = "uber",
+    date: Annotated[
+        Optional[str],  # noqa: UP045 (typer reads it so)
+        typer.Option(metavar="YYYY-MM-DD", help="UTC day of the traces. Default: yesterday."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same traces.")] = 0,
+    clean: Annotated[
+        bool, typer.Option("--clean", help="No missing parents, copies, clock offsets or errors.")
+    ] = False,
+    fault: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(
+            metavar="KIND:NAME=VALUE,...",
+            help="Plant a fault in the last part of the day: slow, serialise, retry-storm or"
+            " cold-cache, as in slow:entry=0,factor=3,fraction=0.5. Repeatable.",
+        ),
+    ] = None,
+    layout: Annotated[
+        str, typer.Option(help="jsonl, jsonl.gz, jsonl.zst, or files: one for each trace.")
+    ] = "jsonl",
+    files: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option(help="Number of files. Default: one for about 64 MB."),
+    ] = None,
+    workers: a.Workers = None,
+    as_json: a.Json = False,
+) -> None:
+    """Write synthetic traces like production's, with their truth in _truth.json."""
+    import os
+
+    from crisp.synth import SynthOptions, parse_fault, write
+
+    now = datetime.now(UTC)
+    options = SynthOptions(
+        day=a.parse_day(date) if date else a.yesterday(now),
+        traces=traces,
+        endpoints=endpoints,
+        services=services,
+        spans=spans,
+        shape=shape,  # type: ignore[arg-type]  # checked when made
+        seed=seed,
+        clean=clean,
+        faults=tuple(parse_fault(text) for text in fault or ()),
+        layout=layout,  # type: ignore[arg-type]  # checked when made
+        files=files,
+    )
+    began = time.time()
+    written = write(options, target, workers or len(os.sched_getaffinity(0)))
+    show.result(
+        {
+            "traces": written.traces,
+            "spans": written.spans,
+            "bytes": written.bytes,
+            "files": written.files,
+            "truth": str(written.truth),
+            "seconds": round(time.time() - began, 3),
+        },
+        f"{target}: {written.traces:,} traces, {written.spans:,} spans,"
+        f" {written.bytes / 1e6:,.0f} MB of JSON in {written.files:,} files",
+        as_json=as_json,
+    )
+
+
+def demo(
+    *,
+    out: a.Out = Path("demo-out"),
+    traces: Annotated[int, typer.Option(help="Traces to make up.")] = 2000,
+    date: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="YYYY-MM-DD", help="UTC day of the traces. Default: yesterday."),
+    ] = None,
+    workers: a.Workers = None,
+    as_json: a.Json = False,
+) -> None:
+    """Make up a day of traces with a fault in it, do the main job on them, name the page.
+
+    In the last tenth of the day one call below the busiest endpoint is four times slower; the
+    slowest bands of that endpoint's flame graph show it, OUT/traces/_truth.json names it.
+    """
+    import os
+
+    from crisp.options import RunOptions
+    from crisp.pipeline import run as stages
+    from crisp.synth import SynthOptions, parse_fault, write
+
+    began = time.time()
+    options = SynthOptions(
+        day=a.parse_day(date) if date else a.yesterday(datetime.now(UTC)),
+        traces=traces,
+        endpoints=8,
+        services=40,
+        seed=7,
+        faults=(parse_fault(_DEMO_FAULT),),
+    )
+    folder = out / "traces"
+    write(options, folder, workers or len(os.sched_getaffinity(0)))
+    with (
+        show.progress("analysing", quiet=as_json) as on_progress,
+        stages.engine(out, workers=workers, memory_limit="1GB", on_progress=on_progress) as engine,
+    ):
+        analysed, site = stages.run(
+            [str(folder)],
+            out,
+            engine,
+            RunOptions(),
+            window_ends=None,
+            title="crisp demo",
+            jaeger_url=None,
+            clock=time.time,
+        )
+    result = stages.summary(analysed, time.time() - began, site=str(site.index))
+    show.summary(result, as_json=as_json)
+    if not as_json:
+        show.line(f"open {site.index.resolve()}")

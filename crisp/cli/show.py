@@ -1,0 +1,141 @@
+"""What commands print: progress and remarks on stderr, results on stdout."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+    TransferSpeedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+_CONTROL = {code: f"\\x{code:02x}" for code in [*range(32), 127, *range(0x80, 0xA0)]}
+
+
+@contextmanager
+def progress(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+    """A bar with rate and time left; nothing when stderr is no terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield nothing
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TransferSpeedColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+def summary(result: dict[str, Any], *, as_json: bool) -> None:
+    """One JSON object, or a few lines a person reads; warnings go to stderr."""
+    if as_json:
+        print(json.dumps(result))
+        return
+    print(
+        f"{result['read']:,} traces read = {result['analysed']:,} analysed"
+        f" + {result['rejected']:,} rejected; {result['endpoints']:,} endpoints,"
+        f" {result['spans']:,} spans, {result['seconds']:.1f} s"
+    )
+    if result["filtered"]:
+        print(f"{result['filtered']:,} more traces lie outside the selection")
+    for reason, count in result["reasons"].items():
+        print(f"  rejected: {count:,} × {reason}")
+    for warning in result["warnings"]:
+        print(f"warning: {warning}", file=sys.stderr)
+
+
+def result(record: dict[str, Any], text: str, *, as_json: bool) -> None:
+    """A result for scripts, or the same for people."""
+    print(json.dumps(record) if as_json else text)
+
+
+def nothing(done: int, total: int) -> None:
+    """No progress bar."""
+
+
+def line(text: str) -> None:
+    """One line of result."""
+    print(text)
+
+
+def tree_path(record: dict[str, Any], nodes: list[Any]) -> None:
+    """One critical path: its call paths as a tree, its segments in time, its ledger."""
+    console = Console(highlight=False, soft_wrap=True)
+    latency = record["latency_us"]
+    console.print(
+        f"[bold]{_safe(record['endpoint'])}[/]  {duration(latency)}  trace"
+        f" {_safe(record['trace_id'])}  root {_safe(record['root_span_id'])}  policy"
+        f" {record['policy']}"
+    )
+    console.print(_tree(nodes, latency))
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for heading in ("start", "length"):
+        table.add_column(heading, justify="right")
+    table.add_column("held by", overflow="fold")
+    table.add_column("span", overflow="fold")
+    begin = record["segments"][0]["start_us"] if record["segments"] else 0
+    for segment in record["segments"]:
+        name = f"{segment['service']}::{segment['operation']}"
+        table.add_row(
+            duration(segment["start_us"] - begin),
+            duration(segment["end_us"] - segment["start_us"]),
+            Text(plain(name)),
+            Text(plain(segment["span_id"])),
+        )
+    console.print(table)
+    for entry, what in record["ledger"].items():
+        console.print(f"{entry}: {what['spans']} spans, {duration(what['amount_us'])}")
+    if not record["ledger"]:
+        console.print("nothing was clipped, dropped or pruned")
+
+
+def _tree(nodes: list[Any], latency: int) -> Tree:
+    """Call paths with inclusive and exclusive time; nodes come parents first."""
+    branches: list[Tree] = []
+    root = None
+    for node in nodes:
+        share = f"{100 * node.inclusive_us / latency:.1f} %" if latency else "–"
+        times = f" × {node.spans}" if node.spans > 1 else ""
+        label = Text(f"{plain(node.name)}{times}  ")
+        label.append(f"{duration(node.inclusive_us)} ({share})", style="bold")
+        label.append(f", itself {duration(node.exclusive_us)}")
+        del branches[node.depth :]
+        branch = branches[-1].add(label) if branches else Tree(label)
+        root = root or branch
+        branches.append(branch)
+    return root or Tree("empty")
+
+
+def duration(us: int) -> str:
+    """A length of time with a unit a person reads: 850 µs, 12.3 ms, 1.20 s."""
+    if us < 1000:
+        return f"{us} µs"
+    if us < 1_000_000:
+        return f"{us / 1000:.1f} ms" if us < 100_000 else f"{us / 1000:.0f} ms"
+    return f"{us / 1_000_000:,.2f} s"
+
+
+def plain(text: str) -> str:
+    """Text without characters that move the cursor or hide what follows."""
+    return text.translate(_CONTROL)
+
+
+def _safe(text: str) -> str:
+    return escape(plain(text))
