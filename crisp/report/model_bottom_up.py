@@ -46,7 +46,12 @@ def charts_of(histograms: pa.Table) -> tuple[Chart, ...]:
         bins.setdefault(row["metric"], []).append(Bin(row["lo"], row["hi"], row["count"]))
     wanted = [*METRICS, *sorted(set(bins) - set(METRICS))]
     return tuple(
-        chart(METRICS.get(metric, metric), bins[metric], is_time=metric.endswith("_us"))
+        chart(_title(metric), bins[metric], is_time=metric.endswith("_us"))
         for metric in wanted
         if any(found.count for found in bins.get(metric, ()))
     )
+
+
+def _title(metric: str) -> str:
+    """What was counted; times are drawn with their own units."""
+    return METRICS.get(metric, metric).removesuffix(", microseconds")

@@ -42,12 +42,12 @@ class Pages:
     run: Run
     entries: tuple[Entry, ...]
 
-    def render(self, template: str, data: str | None, **shown: Any) -> str:
-        """The page as text; ``data`` is JSON from `json_text`."""
+    def render(self, template: str, data: str | None, *, beside: str, **shown: Any) -> str:
+        """The page as text; ``data`` is JSON from `json_text`, ``beside`` a file that holds it."""
         # json_text leaves no "<", so the JSON cannot end its script element.
         inlined = Markup(data) if data is not None else None  # noqa: S704
         page = _environment().get_template(f"{template}.html.jinja")
-        return page.render(site=self, csp=CSP, data=inlined, **shown)
+        return page.render(site=self, csp=CSP, data=inlined, beside=beside, **shown)
 
 
 def json_text(data: dict[str, Any]) -> str:

@@ -117,7 +117,7 @@ def _write_page(
 ) -> int:
     """Write ``stem.html`` and, where there is data, the same JSON beside it; bytes written."""
     text = json_text(data) if data is not None else None
-    html = pages.render(template or stem.name, text, **shown)
+    html = pages.render(template or stem.name, text, beside=f"{stem.name}.json", **shown)
     written = _write(stem.with_name(f"{stem.name}.html"), html.encode())
     if text is not None:
         written += _write(stem.with_name(f"{stem.name}.json"), text.encode())

@@ -67,7 +67,7 @@ export function showBottomUp({ apis }: BottomUpData): void {
       { ...number("any", "In traces", "traces with it anywhere", apis.traces_any), optional: true },
       { ...number("spans", "Spans", "its spans in all traces", apis.spans), optional: true },
     ],
-    order: { key: "", descending: false },
+    order: { key: "place", descending: false },
     noun: "APIs",
   });
 }

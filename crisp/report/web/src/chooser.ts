@@ -3,7 +3,7 @@
 import type { Sums } from "./calls.js";
 import { at, type EndpointData } from "./data.js";
 import { byId } from "./dom.js";
-import { count, micros } from "./units.js";
+import { micros, traces } from "./units.js";
 import { chosen } from "./view.js";
 
 export interface Chooser {
@@ -38,7 +38,7 @@ export function createChooser(
       });
       byId("chosen").textContent = chosenText(data, bands);
       byId("chosen-mean").textContent = micros(at(sums.total, 0) / sums.requests);
-      byId("chosen-traces").textContent = count(sums.requests);
+      byId("chosen-traces").textContent = traces(sums.requests);
     },
   };
 }

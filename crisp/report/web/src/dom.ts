@@ -37,6 +37,13 @@ export function name(text: string, className = ""): HTMLElement {
   return element("bdi", className ? { class: className } : {}, text || "(no name)");
 }
 
+/** A name for the middle of a plain text: right-to-left characters in it end with it. */
+export function isolated(text: string): string {
+  return /[\u0590-\u08ff\u200e\u200f\u202a-\u202e\u2066-\u2069\ufb1d-\ufeff]/.test(text)
+    ? `\u2068${text}\u2069`
+    : text;
+}
+
 /** A horizontal bar of a ratio from 0 to 1. */
 export function bar(ratio: number): SVGElement {
   const width = Math.max(0, Math.min(1, ratio)) * 100;

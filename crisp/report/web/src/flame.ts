@@ -6,8 +6,9 @@ import { select } from "d3-selection";
 import { chain, type Frame, frames, type Sums } from "./calls.js";
 import { frameColour } from "./colour.js";
 import { at, type EndpointData } from "./data.js";
+import { isolated } from "./dom.js";
 import { createTip } from "./tip.js";
-import { count, micros, share } from "./units.js";
+import { count, micros, share, traces as traceCount } from "./units.js";
 
 const CELL = 20;
 const LEVEL_LIMIT = 200; // the library zooms by recursion; the template says what is left out
@@ -36,7 +37,7 @@ export function createFlame(
     const total = sums ? at(sums.total, node.data.row) : 0;
     const all = sums ? at(sums.total, 0) : 0;
     const mean = sums ? total / sums.requests : 0;
-    return `${node.data.name} · ${micros(mean)} · ${share(all ? total / all : 0)}`;
+    return `${isolated(node.data.name)} · ${micros(mean)} · ${share(all ? total / all : 0)}`;
   };
   const colour = (node: FlameNode<Frame>): string => {
     const name = at(data.paths.name, node.data.row);
@@ -139,7 +140,7 @@ export function facts(data: EndpointData, sums: Sums, row: number): [string, str
     ["on the path in", `${count(traces)} of ${count(sums.requests)} traces`],
   ];
   const errors = at(sums.errors, row);
-  if (errors) lines.push(["with an error in", `${count(errors)} traces`]);
+  if (errors) lines.push(["with an error in", traceCount(errors)]);
   lines.push(["level", count(chain(data.paths.parent, row).length)]);
   return lines;
 }

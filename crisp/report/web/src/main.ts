@@ -5,7 +5,11 @@ import { readData } from "./data.js";
 import { showEndpoint } from "./endpoint.js";
 import { showFleet } from "./fleet.js";
 
+import "./theme.css";
+import "./controls.css";
 import "./base.css";
+import "./cells.css";
+import "./charts.css";
 import "./tables.css";
 import "./flame.css";
 import "./frame_colours.css";

@@ -2,7 +2,7 @@
 
 import { chain, type Sums } from "./calls.js";
 import { at, type EndpointData } from "./data.js";
-import { bar, type Child, element, name } from "./dom.js";
+import { bar, type Child, element, isolated, name } from "./dom.js";
 import { type Column, createGrid } from "./grid.js";
 import { traceElement } from "./traces.js";
 import { count, micros, moment, share } from "./units.js";
@@ -78,7 +78,7 @@ function column(
 function call(data: EndpointData, row: number): Child[] {
   const [service, operation] = nameOf(data, row);
   const above = chain(data.paths.parent, row).slice(0, -1);
-  const near = above.slice(-3).map((path) => nameOf(data, path)[1] || "(no name)");
+  const near = above.slice(-3).map((path) => isolated(nameOf(data, path)[1] || "(no name)"));
   const under = [...(above.length > 3 ? ["…"] : []), ...near].join(" › ");
   return [
     name(operation),

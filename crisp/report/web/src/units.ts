@@ -19,6 +19,11 @@ export function count(value: number | null): string {
   return value === null || !Number.isFinite(value) ? ABSENT : fixed(value, 0);
 }
 
+/** So many traces, in words. */
+export function traces(number: number): string {
+  return `${count(number)} ${number === 1 ? "trace" : "traces"}`;
+}
+
 /** A ratio in percent with one decimal; what is not quite nothing or all is told from it. */
 export function share(ratio: number | null): string {
   if (ratio === null || !Number.isFinite(ratio)) return ABSENT;

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 
 import { chosenText } from "../src/chooser.js";
 import { frameColour } from "../src/colour.js";
+import { isolated } from "../src/dom.js";
 import { type Column, sorted } from "../src/grid.js";
 import { filtered, filterHash, parseFilter } from "../src/listing.js";
 import { runs, sparklineText } from "../src/sparkline.js";
@@ -76,4 +77,10 @@ test("a day without traces breaks the line of a sparkline", () => {
   expect(sparklineText(["2026-01-01", "2026-01-02"], [1_000, null], [2_000, null])).toBe(
     "2026-01-01: P50 1.00 ms, P95 2.00 ms\n2026-01-02: P50 –, P95 –",
   );
+});
+
+test("a right-to-left name does not turn the text after it", () => {
+  expect(isolated("plain ü 🔥")).toBe("plain ü 🔥");
+  expect(isolated("\u202egnp.exe")).toBe("\u2068\u202egnp.exe\u2069");
+  expect(isolated("שלום")).toBe("\u2068שלום\u2069");
 });
