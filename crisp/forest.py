@@ -6,6 +6,7 @@ instead of a loop over each span.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -62,7 +63,8 @@ class Forest:
     clock: Ints
     """index of the clock that stamped the span; 0 when unknown"""
     kind: Ints
-    error: Flags
+    failed: Callable[[Ints], Flags]
+    """whether the spans in some rows failed; asked only for rows on a path"""
     follows: Flags
     """the parent was found by a FOLLOWS_FROM reference"""
     span_ids: list[str]

@@ -1,10 +1,10 @@
 """Days of tables on disk, replaced whole or not at all.
 
-A day is ``ROOT/date=YYYY-MM-DD/VERSION/TABLE/*.parquet`` and a small file ``CURRENT`` naming
-the version that counts. A run writes its version aside, moves it in, and then replaces that one
-file, which every file system does atomically: whoever reads sees the old day or the new one,
-and a run killed at any moment leaves the old. Versions are named by their content, so writing
-the same day again changes nothing.
+A day is ``ROOT/date=YYYY-MM-DD/VERSION/TABLE/*.parquet``, with the record of the run beside the
+tables, and a small file ``CURRENT`` naming the version that counts. A run writes its version
+aside, moves it in, and then replaces that one file, which every file system does atomically:
+whoever reads sees the old day or the new one, and a run killed at any moment leaves the old.
+Versions are named by the content of their tables, so writing the same day again changes nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import fcntl
 import json
 import os
 import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from hashlib import blake2b
@@ -29,33 +30,36 @@ _BLOCK = 1 << 20
 
 @contextmanager
 def staging(root: Path) -> Iterator[Path]:
-    """A folder under ``root`` to write a version into; it is gone afterwards.
+    """A new folder under ``root`` to write a version into; it is gone afterwards.
 
-    What earlier runs that were killed left behind is removed first.
+    What earlier runs that were killed left behind is removed first. A living run holds a lock
+    on its folder: process ids would not tell, containers share folders but count anew.
     """
     root.mkdir(parents=True, exist_ok=True)
-    for left in root.glob(f"{_STAGING}*"):
-        if not _alive(left.name.removeprefix(_STAGING)):
-            shutil.rmtree(left, ignore_errors=True)
-    folder = root / f"{_STAGING}{os.getpid()}"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir()
+    with _locked(root):
+        for left in root.glob(f"{_STAGING}*"):
+            if handle := _claimed(left):
+                shutil.rmtree(left, ignore_errors=True)
+                os.close(handle)
+        folder = Path(tempfile.mkdtemp(prefix=_STAGING, dir=root))
+        handle = _claimed(folder)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        if handle:
+            os.close(handle)
 
 
-def _alive(pid: str) -> bool:
-    if not pid.isdigit() or int(pid) == os.getpid():
-        return False
+def _claimed(folder: Path) -> int | None:
+    """A handle that locks ``folder`` until it is closed; None when another process has it."""
+    handle = os.open(folder, os.O_RDONLY)
     try:
-        os.kill(int(pid), 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        return None
+    return handle
 
 
 def commit(root: Path, day: str, staged: Path, record: Mapping[str, Any]) -> None:
@@ -63,11 +67,14 @@ def commit(root: Path, day: str, staged: Path, record: Mapping[str, Any]) -> Non
     place = root / f"date={day}"
     place.mkdir(exist_ok=True)
     version = f"v-{_digest(staged)}"
+    run = json.dumps(record, sort_keys=True)
     with _locked(root):
-        if not (place / version).exists():
+        if (place / version).exists():
+            _replace(place / version / _RUN, run)
+        else:
+            _replace(staged / _RUN, run)
             _sync(staged)
             staged.rename(place / version)
-        _replace(place / _RUN, json.dumps(record, sort_keys=True))
         pointer = {"version": version, "schema": schema.VERSION}
         _replace(place / _CURRENT, json.dumps(pointer, sort_keys=True))
         for other in place.iterdir():
@@ -97,7 +104,8 @@ def _sync(folder: Path) -> None:
 
 
 def _replace(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    """Write a file in one step; there is one writer at a time."""
+    aside = path.with_name(f".{path.name}.new")
     with aside.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
@@ -125,6 +133,21 @@ def files(root: Path, day: str, table: str) -> list[str]:
     Raises:
         LakeError: there is no such day, or it was written by another version of the tables.
     """
+    return sorted(map(str, (_version(root, day) / table).glob("*.parquet")))
+
+
+def run_record(root: Path, day: str) -> dict[str, Any]:
+    """What the run that wrote the day said of itself.
+
+    Raises:
+        LakeError: as `files`.
+    """
+    record: dict[str, Any] = json.loads((_version(root, day) / _RUN).read_text(encoding="utf-8"))
+    return record
+
+
+def _version(root: Path, day: str) -> Path:
+    """The folder that counts."""
     place = root / f"date={day}"
     try:
         pointer = json.loads((place / _CURRENT).read_text(encoding="utf-8"))
@@ -135,13 +158,7 @@ def files(root: Path, day: str, table: str) -> list[str]:
             f"{place}: written with tables of version {pointer['schema']}, this crisp reads"
             f" version {schema.VERSION}; run crisp analyse for that day again"
         )
-    return sorted(map(str, (place / pointer["version"] / table).glob("*.parquet")))
-
-
-def run_record(root: Path, day: str) -> dict[str, Any]:
-    """What the run that wrote the day said of itself."""
-    record: dict[str, Any] = json.loads((root / f"date={day}" / _RUN).read_text(encoding="utf-8"))
-    return record
+    return place / str(pointer["version"])
 
 
 def swap_folder(new: Path, place: Path) -> None:

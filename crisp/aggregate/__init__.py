@@ -6,14 +6,16 @@ package holds the text and the small tables it joins with; `crisp.pipeline.marts
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.resources import files
 
 import pyarrow as pa
 
+from crisp import arrow
+
 EDGES = pa.schema([("band", pa.int64()), ("lo", pa.int64()), ("hi", pa.int64())])
 BINS = pa.schema([("lo", pa.int64()), ("hi", pa.int64())])
-LIMITS = pa.schema([("exemplars", pa.int64())])
+_LIMITS = pa.schema([("exemplars", pa.int64())])
 
 _MILLION = 1_000_000
 _PER_DECADE, _DECADES = 10, 19
@@ -27,9 +29,7 @@ def sql(name: str) -> str:
 def band_edges(percentiles: Sequence[float]) -> pa.Table:
     """Bands between neighbouring percentiles, edges in millionths of a percent."""
     whole = [round(edge * _MILLION) for edge in percentiles]
-    return pa.table(
-        {"band": range(len(whole) - 1), "lo": whole[:-1], "hi": whole[1:]}, schema=EDGES
-    )
+    return _table({"band": range(len(whole) - 1), "lo": whole[:-1], "hi": whole[1:]}, EDGES)
 
 
 def histogram_bins() -> pa.Table:
@@ -39,4 +39,13 @@ def histogram_bins() -> pa.Table:
     """
     edges = {round(10 ** (k / _PER_DECADE)) for k in range(_PER_DECADE * _DECADES)}
     ordered = [0, *sorted(edge for edge in edges if edge < 2**63), 2**63 - 1]
-    return pa.table({"lo": ordered[:-1], "hi": ordered[1:]}, schema=BINS)
+    return _table({"lo": ordered[:-1], "hi": ordered[1:]}, BINS)
+
+
+def limits(exemplars: int) -> pa.Table:
+    """How many examples are kept of each call path."""
+    return _table({"exemplars": [exemplars]}, _LIMITS)
+
+
+def _table(columns: Mapping[str, Sequence[int]], schema: pa.Schema) -> pa.Table:
+    return pa.Table.from_batches([arrow.batch(columns, schema)])

@@ -127,7 +127,7 @@ def _tolerated(forest: Forest, walked: Walked) -> tuple[Ints, Ints] | None:
     rows = np.zeros(len(forest), np.bool_)
     amount = np.zeros(len(forest), np.int64)
     for row, overlap in walked.tolerated_us.items():
-        rows[row], amount[row] = True, overlap
+        rows[row], amount[row] = overlap > 0, overlap
     return _sums(forest, rows, amount)
 
 

@@ -92,7 +92,7 @@ def by_path(
         exclusive_us=np.add.reduceat(own, starts),
         inclusive_us=np.add.reduceat(inclusive, starts),
         longest=longest,
-        error=np.logical_or.reduceat(forest.error[row], starts),
+        error=np.logical_or.reduceat(forest.failed(row), starts),
     )
 
 

@@ -24,7 +24,8 @@ def asynchronous(forest: Forest, rule: AsyncRule) -> tuple[Flags, Flags]:
         tops |= (forest.kind == Kind.CONSUMER) & producers & child
     if not tops.any():
         return tops, tops
-    return tops, with_descendants(forest, tops)
+    off = with_descendants(forest, tops)
+    return tops & ~off[forest.parent], off
 
 
 def with_descendants(forest: Forest, marked: Flags) -> Flags:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 import numpy as np
 import pyarrow as pa
 
+from crisp import arrow
 from crisp.cpa.analysis import Analysis
 from crisp.forest import Flags, Forest, Ints
 from crisp.options import MICROSECONDS_PER_DAY
@@ -38,7 +39,7 @@ def lake_rows(
     for day in np.unique(days).tolist():
         name = day_of(day * MICROSECONDS_PER_DAY)
         mask = days == day
-        yield "traces", name, mask, traces if mask.all() else traces.filter(pa.array(mask))
+        yield "traces", name, mask, traces if mask.all() else traces.filter(arrow.flags(mask))
         yield "call_paths", name, mask, _call_paths(analysis, mask, all_paths=all_paths)
         yield "calls", name, mask, _calls(analysis, mask)
 
@@ -57,7 +58,7 @@ def _traces(analysis: Analysis, *, all_paths: bool) -> pa.RecordBatch:
         "start_us": forest.start_us[:count],
         "latency_us": (forest.end_us - forest.start_us)[:count],
         "weight": trees.weight,
-        "error": forest.error[:count],
+        "error": forest.failed(np.arange(count)),
         "spans": stats.spans,
         "unique_endpoints": stats.unique_endpoints,
         "services": stats.services,
@@ -75,27 +76,18 @@ def _traces(analysis: Analysis, *, all_paths: bool) -> pa.RecordBatch:
         if all_paths
         else pa.nulls(count, pa.list_(ALL_PATH)),
     }
-    return _batch(columns, TRACES)
-
-
-def _batch(columns: dict[str, object], schema: pa.Schema) -> pa.RecordBatch:
-    arrays = [
-        column if isinstance(column, pa.Array) else pa.array(column, schema.field(name).type)
-        for name, column in columns.items()
-    ]
-    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+    return arrow.batch(columns, TRACES)
 
 
 def _nested(tree: Ints, count: int, kind: pa.StructType, columns: Sequence[object]) -> pa.Array:
     """A list of structs per tree from columns ordered by tree."""
-    edges = np.searchsorted(tree, np.arange(count + 1)).astype(np.int32)
+    edges = np.searchsorted(tree, np.arange(count + 1))
     fields = [kind.field(place) for place in range(kind.num_fields)]
     arrays = [
-        column if isinstance(column, pa.Array) else pa.array(column, field.type)
-        for column, field in zip(columns, fields, strict=True)
+        arrow.array(column, field.type) for column, field in zip(columns, fields, strict=True)
     ]
     return pa.ListArray.from_arrays(
-        pa.array(edges), pa.StructArray.from_arrays(arrays, fields=fields)
+        arrow.offsets(edges), pa.StructArray.from_arrays(arrays, fields=fields)
     )
 
 
@@ -110,7 +102,7 @@ def _paths(analysis: Analysis, count: int) -> pa.Array:
     forest, paths = analysis.forest, analysis.paths
     columns = [
         paths.path_id,
-        pa.array(forest.hosts, pa.string()).take(pa.array(paths.host)),
+        arrow.texts(forest.hosts).take(arrow.ints(paths.host)),
         paths.spans,
         paths.exclusive_us,
         paths.inclusive_us,
@@ -147,7 +139,7 @@ def _ledger(analysis: Analysis, count: int) -> pa.Array:
     tree = np.concatenate([*trees, empty])
     order = np.argsort(tree, kind="stable")
     columns = [
-        pa.array(names, pa.string()).take(pa.array(order)),
+        arrow.texts(names).take(arrow.ints(order)),
         np.concatenate([*spans, empty])[order],
         np.concatenate([*amounts, empty])[order],
     ]
@@ -184,7 +176,7 @@ def _call_paths(analysis: Analysis, day_mask: Flags, *, all_paths: bool) -> pa.R
         "depth": _depth(forest)[rows],
         "endpoint_id": forest.endpoint_ids[forest.endpoint[rows]],
     }
-    return _batch(columns, CALL_PATHS)
+    return arrow.batch(columns, CALL_PATHS)
 
 
 def _depth(forest: Forest) -> Ints:
@@ -204,4 +196,4 @@ def _calls(analysis: Analysis, day_mask: Flags) -> pa.RecordBatch:
         "endpoint_id": ids[pair % size],
         "spans": spans,
     }
-    return _batch(columns, CALLS)
+    return arrow.batch(columns, CALLS)

@@ -59,93 +59,80 @@ def critical_path(forest: Forest, clipped: Clipped, options: PathOptions) -> Wal
     not depend on the order of the input.
     """
     children = _children_latest_first(forest, clipped)
+    first, child_row = children.first, children.row
+    child_start, child_end = children.start, children.end
     start, end = clipped.start_us.tolist(), clipped.end_us.tolist()
-    seg_row: list[int] = []
-    seg_start: list[int] = []
-    seg_end: list[int] = []
-    path_row: list[int] = []
-    path_end: list[int] = []
+    segments: list[int] = []
+    path: list[int] = []
     tolerated: dict[int, int] = {}
     serial_touch = options.touching == "serial"
-    roots = len(forest.trees.trace_id)
-    stack = [(row, end[row]) for row in range(roots)]
-    first = children.first
+    stack = [(row, end[row]) for row in range(len(forest.trees.trace_id))]
     while stack:
         row, cut = stack.pop()
-        path_row.append(row)
-        path_end.append(cut)
+        path += (row, cut)
         low, t = start[row], cut
         a, b = first[row], first[row + 1]
         if a < b and t > low:
-            siblings = _Siblings(forest, children, a, b, cut, end[row])
+            siblings = None
+            places: range | list[int] = range(a, b)
+            if child_end[a] > cut:
+                siblings = _Siblings(children, a, b, cut)
+                places = siblings.latest_first(forest)
             later = -1
-            for place in siblings.order:
-                child_start, child_end = children.start[place], children.end[place]
-                if child_end > cut:
-                    child_end = cut
-                if child_start >= child_end or child_start >= t:
+            for place in places:
+                begins, ends = child_start[place], child_end[place]
+                if ends > cut:
+                    ends = cut
+                if begins >= ends or begins >= t:
                     continue  # of length zero, or not yet begun
-                if child_end > t or (child_end == t and later >= 0 and not serial_touch):
+                if ends > t or (ends == t and later >= 0 and not serial_touch):
+                    if later < 0:
+                        continue
+                    siblings = siblings or _Siblings(children, a, b, cut)
                     if not siblings.serial(place, later, t, end[row] - low, options):
                         continue
-                    tolerated[children.row[place]] = child_end - t
-                    child_end = t
-                if child_end < t:
-                    seg_row.append(row)
-                    seg_start.append(child_end)
-                    seg_end.append(t)
-                stack.append((children.row[place], child_end))
-                t = child_start
-                later = place
+                    tolerated[child_row[place]] = ends - t
+                    ends = t
+                if ends < t:
+                    segments += (row, ends, t)
+                stack.append((child_row[place], ends))
+                t, later = begins, place
                 if t <= low:
                     break
         if low < t:
-            seg_row.append(row)
-            seg_start.append(low)
-            seg_end.append(t)
+            segments += (row, low, t)
+    held = np.array(segments, np.int64).reshape(-1, 3)
+    on_path = np.array(path, np.int64).reshape(-1, 2)
     return Walked(
-        Segments(_column(seg_row), _column(seg_start), _column(seg_end)),
-        _column(path_row),
-        _column(path_end),
-        tolerated,
+        Segments(held[:, 0], held[:, 1], held[:, 2]), on_path[:, 0], on_path[:, 1], tolerated
     )
 
 
-def _column(values: list[int]) -> Ints:
-    return np.array(values, np.int64)
-
-
 class _Siblings:
-    """The children of one span cut at ``cut``, in the order of the walk, and their overlaps.
+    """The children of one span that is cut at ``cut``: its children are cut with it."""
 
-    When the span is cut, so are its children: several may then end together, and the tie rule
-    decides anew among them.
-    """
+    __slots__ = ("_children", "_cut", "_ends", "_range", "_starts")
 
-    __slots__ = ("_children", "_cut", "_ends", "_range", "_starts", "order")
-
-    def __init__(
-        self, forest: Forest, children: _Children, a: int, b: int, cut: int, end: int
-    ) -> None:
-        self._children, self._range, self._cut = children, (a, b), cut
+    def __init__(self, children: _Children, a: int, b: int, cut: int) -> None:
+        self._children, self._range, self._cut = children, range(a, b), cut
         self._starts: list[int] | None = None
         self._ends: list[int] = []
-        self.order: range | list[int] = range(a, b)
-        if cut < end and children.end[a] > cut:
-            self.order = sorted(
-                self.order,
-                key=lambda place: (
-                    -min(children.end[place], cut),
-                    children.start[place],
-                    forest.span_id(children.row[place]),
-                ),
-            )
+
+    def latest_first(self, forest: Forest) -> list[int]:
+        """Places in the order of the walk: several may end at the cut, so ties are decided anew."""
+        children, cut = self._children, self._cut
+        return sorted(
+            self._range,
+            key=lambda place: (
+                -min(children.end[place], cut),
+                children.start[place],
+                forest.span_id(children.row[place]),
+            ),
+        )
 
     def serial(self, place: int, later: int, t: int, parent_us: int, options: PathOptions) -> bool:
         """The child at ``place`` happens before its sibling ``later`` although it ends at or
         after t, where that sibling starts (DESIGN rule 6.5)."""
-        if later < 0:
-            return False
         start, end = self._children.start, self._children.end
         child_end, later_end = min(end[place], self._cut), min(end[later], self._cut)
         overlap = child_end - t
@@ -176,9 +163,9 @@ class _Siblings:
 
     def _events(self) -> tuple[list[int], list[int]]:
         if self._starts is None:
-            a, b = self._range
-            self._starts = sorted(self._children.start[a:b])
-            self._ends = sorted(min(end, self._cut) for end in self._children.end[a:b])
+            own = slice(self._range.start, self._range.stop)
+            self._starts = sorted(self._children.start[own])
+            self._ends = sorted(min(end, self._cut) for end in self._children.end[own])
         return self._starts, self._ends
 
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
-import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
@@ -20,6 +18,7 @@ import pyarrow.parquet as pq
 
 from crisp.engine import MapFunction, Sized
 from crisp.errors import CrispError
+from crisp.processes import end_with_parent
 
 _FLUSH = 64 << 20
 """Bytes of Arrow rows a worker holds before it writes them."""
@@ -84,17 +83,9 @@ def _results(tasks: Sequence[_Task], workers: int) -> Iterator[tuple[_Task, _Wri
 
 
 def _initialise() -> None:
-    """Leave no orphan behind: a worker ends when the process that started the pool does."""
-    parent = multiprocessing.parent_process()
+    end_with_parent()
     gc.collect()
     gc.freeze()
-
-    def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _run(task: _Task) -> _Written:
@@ -142,6 +133,8 @@ class _Writer:
 
     def _flush(self) -> None:
         if self._writer is None:
-            self._writer = pq.ParquetWriter(self.path, self._schema, compression="lz4")
+            self._writer = pq.ParquetWriter(
+                self.path, self._schema, compression="lz4", write_statistics=False
+            )
         self._writer.write_table(pa.Table.from_batches(self._batches, self._schema))
         self._batches, self._bytes = [], 0

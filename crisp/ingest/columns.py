@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from crisp.errors import Reject
-from crisp.forest import Kind
 from crisp.ingest.duplicates import Separated, separate
-from crisp.ingest.jaeger import USED_TAGS, Bad, Process, Span, Trace, tag_values
+from crisp.ingest.jaeger import Bad, Process, Span, Trace, tag_values
+from crisp.ingest.tags import kinds
 from crisp.ingest.templates import templater
 from crisp.options import CLOCK_TAGS, HOST_TAGS, IngestOptions
 from crisp.stable import text_id
@@ -21,9 +21,9 @@ from crisp.stable import text_id
 ROOT, ORPHAN = -1, -2
 """In the parent column: no reference to this trace, or only to spans that are missing."""
 
-_KINDS = {kind.name.lower(): int(kind) for kind in Kind}
-_KINDS |= {f"span_kind_{name}": value for name, value in list(_KINDS.items())}
 _NOWHERE = Process("(unknown)")
+_CHILD, _FOLLOWS = "CHILD_OF", "FOLLOWS_FROM"
+_UNDECIDED = -3
 
 
 @dataclass(slots=True)
@@ -42,16 +42,13 @@ class Batch:
     start_us: list[int] = field(default_factory=list)
     duration_us: list[int] = field(default_factory=list)
     endpoint: list[int] = field(default_factory=list)
-    host: list[int] = field(default_factory=list)
-    clock: list[int] = field(default_factory=list)
-    kind: dict[int, int] = field(default_factory=dict)
-    """kind by row, where it is not internal"""
-    error: list[int] = field(default_factory=list)
-    """rows of failed spans"""
+    process: list[int] = field(default_factory=list)
+    """index into `Names.hosts_of` and `Names.clocks_of`"""
+    kind: list[int] = field(default_factory=list)
+    tags: list[bytes] = field(default_factory=list)
+    """not decoded"""
     follows: list[int] = field(default_factory=list)
     """rows whose parent was found by FOLLOWS_FROM"""
-    weight: dict[int, float] = field(default_factory=dict)
-    """weight by row of the span that carries the sampling decision"""
 
 
 class Names:
@@ -59,40 +56,44 @@ class Names:
 
     def __init__(self, options: IngestOptions) -> None:
         self._template: Callable[[str], str] = templater(options.templates)
-        self._attributes = options.attributes
+        self._attributes = frozenset(options.attributes)
         self.endpoints: list[tuple[str, str]] = []
         self.endpoint_ids: list[int] = []
         self.endpoint_services: list[int] = []
         self.hosts: list[str] = [""]
         self.attributes: set[tuple[str, str, str]] = set()
+        self.hosts_of: list[int] = []
+        """index of the host of each process"""
+        self.clocks_of: list[int] = []
         self._services: dict[str, int] = {}
         self._operations: dict[str, dict[str, int]] = {}
         self._by_name: dict[tuple[str, str], int] = {}
         self._hosts: dict[str, int] = {"": 0}
         self._clocks: dict[str, int] = {"": 0}
-        self._processes: dict[tuple[Any, ...], tuple[dict[str, int], int, int]] = {}
+        self._processes: dict[tuple[str, bytes], tuple[dict[str, int], int, str]] = {}
 
-    def process(self, process: Process) -> tuple[dict[str, int], int, int]:
-        """Operations known of the service, index of the host, index of the clock."""
-        tags = process.tags or ()
-        key = (process.serviceName, *[x for tag in tags for x in (tag.key, str(tag.value))])
+    def process(self, process: Process) -> tuple[dict[str, int], int, str]:
+        """Operations known of the service, index of the process, name of the service."""
+        key = (process.serviceName, bytes(process.tags))
         known = self._processes.get(key)
         if known is None:
             known = self._processes[key] = self._new_process(process)
         return known
 
-    def _new_process(self, process: Process) -> tuple[dict[str, int], int, int]:
+    def _new_process(self, process: Process) -> tuple[dict[str, int], int, str]:
         tags = tag_values(process.tags)
         host = _first_text(tags, HOST_TAGS)
         clock = _first_text(tags, CLOCK_TAGS)
         if host not in self._hosts:
             self._hosts[host] = len(self.hosts)
             self.hosts.append(host)
-        for attribute in self._attributes:
-            if tags.get(attribute) not in (None, "") and host:
-                self.attributes.add((host, attribute, str(tags[attribute])))
+        for attribute, value in tags.items() if host else ():
+            if attribute in self._attributes and value not in (None, ""):
+                self.attributes.add((host, attribute, str(value)))
+        self.hosts_of.append(self._hosts[host])
+        self.clocks_of.append(self._clocks.setdefault(clock, len(self._clocks)))
         operations = self._operations.setdefault(process.serviceName, {})
-        return operations, self._hosts[host], self._clocks.setdefault(clock, len(self._clocks))
+        return operations, len(self.hosts_of) - 1, process.serviceName
 
     def endpoint(self, service: str, operation: str) -> int:
         """Index of an endpoint, new or known; the operation is templated first."""
@@ -122,7 +123,9 @@ def add(batch: Batch, names: Names, trace: Trace, source: str, position: int) ->
         return Bad(Reject.NO_SPANS, "the list of spans is empty", trace.traceID or "")
     trace_id = trace.traceID or _id_in_references(spans)
     processes = trace.processes or {}
-    known = {name: names.process(process or _NOWHERE) for name, process in processes.items()}
+    known: dict[str | None, tuple[dict[str, int], int, str]] = {
+        name: names.process(process or _NOWHERE) for name, process in processes.items()
+    }
     number, base = len(batch.trace_id), len(batch.span_id)
     ids = [span.spanID for span in spans]
     target = dict(zip(ids, range(base, base + len(ids)), strict=True))
@@ -145,8 +148,10 @@ def add(batch: Batch, names: Names, trace: Trace, source: str, position: int) ->
     batch.span_id += ids
     batch.start_us += [span.startTime for span in spans]
     batch.duration_us += [span.duration for span in spans]
-    _name(batch, names, spans, processes, known)
-    _tags(batch, spans, base)
+    tags = [bytes(span.tags) for span in spans]
+    batch.tags += tags
+    batch.kind += kinds(tags)
+    _name(batch, names, spans, known)
     if counts:
         batch.ledger[number] = counts
     return None
@@ -178,52 +183,55 @@ def _parents(
     base: int,
 ) -> list[int]:
     """Row of each span's parent, `ROOT` or `ORPHAN` (DESIGN rule 5.2)."""
-    parents = []
-    for row, span in enumerate(spans, base):
-        references = span.references
-        if references and len(references) == 1:
-            only = references[0]
-            if only.traceID == trace_id and only.refType == "CHILD_OF":
-                parent = target.get(only.spanID)  # type: ignore[arg-type]  # None is never a key
-                if parent is not None:
-                    parents.append(parent)
-                    continue
-        elif not references and span.parentSpanID is None:
-            parents.append(ROOT)
-            continue
-        parents.append(_choose(batch, counts, span, target, trace_id, row))
+    find = target.get
+    parents = [
+        find(references[0].spanID, _UNDECIDED)  # type: ignore[arg-type]  # None is never a key
+        if (references := span.references)
+        and len(references) == 1
+        and references[0].traceID == trace_id
+        and references[0].refType == _CHILD
+        else _UNDECIDED
+        for span in spans
+    ]
+    if parents.count(_UNDECIDED):
+        for place, parent in enumerate(parents):
+            if parent == _UNDECIDED:
+                link, parents[place] = _choose(counts, spans[place], target, trace_id)
+                if link == _FOLLOWS:
+                    batch.follows.append(base + place)
     return parents
 
 
 def _choose(
-    batch: Batch,
-    counts: dict[str, int],
-    span: Span,
-    target: dict[str, int],
-    trace_id: str,
-    row: int,
-) -> int:
-    """The parent among several references, or the reason why there is none."""
-    links: dict[str, str] = {}
-    for reference in span.references or ():
-        if reference.spanID and reference.spanID.strip("0") and _same(reference.traceID, trace_id):
-            if links.get(reference.spanID) != "CHILD_OF":
-                links[reference.spanID] = reference.refType
-    if not span.references and span.parentSpanID and span.parentSpanID.strip("0"):
-        links[span.parentSpanID] = "CHILD_OF"
+    counts: dict[str, int], span: Span, target: dict[str, int], trace_id: str
+) -> tuple[str, int]:
+    """The parent among any references and how it is linked, or the reason why there is none."""
+    links = _links(span, trace_id)
     if not links:
-        return ROOT
-    found = [(link, target[span_id]) for span_id, link in links.items() if span_id in target]
+        return "", ROOT
     if len(links) > 1:
         counts["other_references"] = counts.get("other_references", 0) + len(links) - 1
-    for link, parent in found:
-        if link == "CHILD_OF":
-            return parent
-    for link, parent in found:
-        if link == "FOLLOWS_FROM":
-            batch.follows.append(row)
-            return parent
-    return ORPHAN
+    for wanted in (_CHILD, _FOLLOWS):
+        for span_id, link in links.items():
+            if link == wanted and span_id in target:
+                return link, target[span_id]
+    return "", ORPHAN
+
+
+def _links(span: Span, trace_id: str) -> dict[str, str]:
+    """Spans of this trace that are referred to, in order, with the closest kind of link."""
+    references = span.references
+    if not references:
+        above = span.parentSpanID
+        return {above: _CHILD} if above and above.strip("0") else {}
+    links: dict[str, str] = {}
+    for reference in references:
+        span_id = reference.spanID
+        if not span_id or not span_id.strip("0") or not _same(reference.traceID, trace_id):
+            continue
+        if links.get(span_id) != _CHILD:
+            links[span_id] = reference.refType
+    return links
 
 
 def _same(trace_id: str | None, own: str) -> bool:
@@ -237,60 +245,21 @@ def _name(
     batch: Batch,
     names: Names,
     spans: Sequence[Span],
-    processes: dict[str, Process | None],
-    known: dict[str, tuple[dict[str, int], int, int]],
+    known: dict[str | None, tuple[dict[str, int], int, str]],
 ) -> None:
-    """Append endpoint, host and clock of each span."""
-    rows = [known.get(span.processID) for span in spans]  # type: ignore[arg-type]  # None finds none
-    if None in rows:
+    """Append endpoint and process of each span."""
+    try:
+        rows = [known[span.processID] for span in spans]
+    except KeyError:
         nowhere = names.process(_NOWHERE)
-        rows = [row or nowhere for row in rows]
+        rows = [known.get(span.processID, nowhere) for span in spans]
     try:
         endpoints = [row[0][span.operationName] for row, span in zip(rows, spans, strict=True)]
     except KeyError:
-        endpoints = []
-        for row, span in zip(rows, spans, strict=True):
-            index = row[0].get(span.operationName)
-            if index is None:
-                process = processes.get(span.processID or "") or _NOWHERE
-                index = names.endpoint(process.serviceName, span.operationName)
-            endpoints.append(index)
+        endpoints = [
+            names.endpoint(row[2], span.operationName) if index is None else index
+            for row, span in zip(rows, spans, strict=True)
+            for index in [row[0].get(span.operationName)]
+        ]
     batch.endpoint += endpoints
-    batch.host += [row[1] for row in rows]
-    batch.clock += [row[2] for row in rows]
-
-
-def _tags(batch: Batch, spans: Sequence[Span], base: int) -> None:
-    """Note kind, error and sampling of the spans that say so."""
-    sampled: dict[int, dict[str, object]] = {}
-    for row, key, value in [
-        (row, tag.key, tag.value)
-        for row, span in enumerate(spans, base)
-        if span.tags
-        for tag in span.tags
-        if tag.key in USED_TAGS
-    ]:
-        if key == "span.kind":
-            batch.kind[row] = _KINDS.get(str(value).lower(), 0)
-        elif key == "error":
-            if value is True or str(value).lower() in ("true", "1"):
-                batch.error.append(row)
-        elif key == "otel.status_code":
-            if value == "ERROR" or str(value) in ("2", "STATUS_CODE_ERROR"):
-                batch.error.append(row)
-        else:
-            sampled.setdefault(row, {})[key] = value
-    for row, tags in sampled.items():
-        if tags.get("sampler.type") == "probabilistic":
-            weight = _inverse(tags.get("sampler.param"))
-            if weight:
-                batch.weight[row] = weight
-
-
-def _inverse(probability: object) -> float:
-    """1 / probability, 0 where it is none."""
-    try:
-        value = float(probability)  # type: ignore[arg-type]  # whatever it is, float decides
-    except (TypeError, ValueError):
-        return 0.0
-    return 1.0 / value if 0 < value <= 1 else 0.0
+    batch.process += [row[1] for row in rows]

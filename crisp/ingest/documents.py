@@ -18,9 +18,15 @@ from crisp.ingest.scan import Scanner
 from crisp.ingest.streams import CHUNK, DamagedError, Prefixed, Readable, Stream, opened
 
 _NOTHING = io.BytesIO()
+_OPEN, _CLOSE = b"{}"
 SNIFF = 1 << 20
 WHOLE = 16 << 20
 """Documents up to this size are decoded in one go; larger ones are scanned."""
+_INDENTED = (b" ", b"\t", b'"', b"}", b"]")
+"""How the lines of an indented document begin."""
+_SPANS = b'"spans"'
+"""Without it a broken line has no good trace in it."""
+_BROKEN = frozenset([Reject.NOT_JSON, Reject.TRUNCATED])
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +49,7 @@ class Read:
     trace: Trace | Bad
 
 
-def _shared(position: int, text: bytes) -> Iterator[Read]:
+def _shared(position: int, text: bytes | memoryview) -> Iterator[Read]:
     """The traces of one text."""
     size = len(text)
     for trace in jaeger.decode(text):
@@ -77,9 +83,11 @@ def _is_lines(head: bytes) -> bool:
 
     Two complete values in a row never happen inside a JSON list: a comma parts them.
     """
-    lines = head.split(b"\n", 4)[:4]
-    full = [jaeger.is_complete(line) for line in lines[:-1] if line.strip()]
-    return bool(full) and (full[0] or full[1:3] == [True, True])
+    lines = [line for line in head.split(b"\n", 4)[:4][:-1] if line.strip()]
+    full = [jaeger.is_complete(line) for line in lines]
+    if full[:1] == [True]:  # a compact document may stand before an indented one
+        return full[1:] != [False, False] or lines[2][:1] not in _INDENTED
+    return full[1:3] == [True, True]
 
 
 def _read_all(stream: Stream) -> Iterator[Read]:
@@ -111,22 +119,28 @@ def _fill(stream: Stream, size: int) -> tuple[bytes, str | None]:
 
 def _whole(text: bytes, damage: str | None) -> Iterator[Read]:
     """A small text: one document, or what can be saved of a broken one."""
-    if not text.strip():
-        if damage is not None:
-            yield Read(0, len(text), Bad(Reject.DAMAGED, damage))
-        return
+    found = _saved(text, damaged=damage is not None) if text.strip() else []
+    yield from found
+    if damage is not None:
+        yield Read(len(text), 0, Bad(Reject.DAMAGED, damage))
+
+
+def _saved(text: bytes, *, damaged: bool) -> list[Read]:
+    """The documents of ``text``; when it is broken, as many good ones as can be found in it."""
     documents = list(_shared(0, text))
-    broken = {Reject.NOT_JSON, Reject.TRUNCATED}
-    if len(documents) != 1 or not any(_is(documents[0], reason) for reason in broken):
-        yield from documents
-        return
-    saved = max(_scan_text(text), _line_by_line(text), key=_good)
+    if not _is_broken(documents):
+        return documents
+    saved = _scan_text(text)
+    if _good(saved) < len(saved):
+        saved = max(saved, _line_by_line(text), key=_good)
     if not _good(saved):
         saved = documents
-    if damage is not None:
-        saved = [r for r in saved if not _is(r, Reject.TRUNCATED)]
-        saved.append(Read(len(text), 0, Bad(Reject.DAMAGED, damage)))
-    yield from saved
+    return [read for read in saved if not (damaged and _is(read, Reject.TRUNCATED))]
+
+
+def _is_broken(documents: list[Read]) -> bool:
+    """The text was no JSON, so that nothing could be told apart in it."""
+    return len(documents) == 1 and any(_is(documents[0], reason) for reason in _BROKEN)
 
 
 def _is(document: Read, reason: Reject) -> bool:
@@ -141,13 +155,13 @@ def _line_by_line(text: bytes) -> list[Read]:
     return list(_lines(_NOTHING, 0, None, text))
 
 
-def _scan_text(text: bytes) -> list[Read]:
-    return list(_scanned(_NOTHING, text))
+def _scan_text(text: bytes, position: int = 0) -> list[Read]:
+    return list(_scanned(_NOTHING, text, position))
 
 
-def _scanned(stream: Readable, head: bytes) -> Iterator[Read]:
-    """Documents found by their brackets, in bounded memory."""
-    scanner = Scanner()
+def _scanned(stream: Readable, head: bytes, position: int = 0) -> Iterator[Read]:
+    """Documents found by their brackets, in bounded memory; ``head`` stands at ``position``."""
+    scanner = Scanner(position)
     damage = None
     reader = Prefixed(head, stream)
     try:
@@ -159,6 +173,8 @@ def _scanned(stream: Readable, head: bytes) -> Iterator[Read]:
     rest = scanner.finish()
     if damage is not None:
         yield Read(rest.position if rest else 0, 0, Bad(Reject.DAMAGED, damage))
+    elif rest is not None and rest.stray:
+        yield from _shared(rest.position, rest.text)
     elif rest is not None:
         detail = f"{len(rest.text)} bytes of an unfinished document"
         yield Read(rest.position, len(rest.text), Bad(Reject.TRUNCATED, detail))
@@ -177,26 +193,38 @@ def _lines(
     rest: list[bytes] = []
     try:
         while piece := reader.read(CHUNK):
-            *lines, last = piece.split(b"\n")
-            for line in lines:
+            begin = 0
+            while (stop := piece.find(b"\n", begin)) >= 0:
+                line = memoryview(piece)[begin:stop]
                 if rest:
-                    line = b"".join([*rest, line])
+                    line = memoryview(b"".join([*rest, line]))
                     rest = []
                 if not skip:
                     yield from _line(line, position)
                 skip = False
                 position += len(line) + 1
+                begin = stop + 1
                 if end is not None and position >= end:
                     return
-            if last:
-                rest.append(last)
+            if begin < len(piece):
+                rest.append(piece[begin:])
     except DamagedError as error:
+        last = b"".join(rest)
+        if jaeger.is_complete(last):
+            yield from _line(memoryview(last), position)
         yield Read(position, 0, Bad(Reject.DAMAGED, str(error)))
         return
     if rest and not skip:
-        yield from _line(b"".join(rest), position)
+        yield from _line(memoryview(b"".join(rest)), position)
 
 
-def _line(line: bytes, position: int) -> Iterator[Read]:
-    if line and not line.isspace():
-        yield from _shared(position, line.rstrip(b", \r\t"))
+def _line(line: memoryview, position: int) -> Iterator[Read]:
+    whole = len(line) > 0 and line[0] == _OPEN and line[-1] == _CLOSE
+    text = line if whole else bytes(line).strip(b", \r\t")
+    if not text:
+        return
+    documents = list(_shared(position, text))
+    if _is_broken(documents) and _SPANS in (packed := bytes(line)):
+        saved = _scan_text(packed, position)
+        documents = saved if _good(saved) else documents
+    yield from documents

@@ -6,11 +6,15 @@ the spans in the document.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
-from crisp.ingest.jaeger import Span, tag_values
+import msgspec
+
+from crisp.forest import Kind
+from crisp.ingest.jaeger import Span
+from crisp.ingest.tags import kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +38,15 @@ def separate(spans: Sequence[Span]) -> Separated:
     Of several different spans with one id, the earliest keeps it (ties: the longest, then by
     names); references to the id mean the server of a split pair, else the span that kept it.
     """
-    by_id: dict[str, list[int]] = defaultdict(list)
-    dropped = 0
+    count = Counter(span.spanID for span in spans)
+    different: dict[bytes | str, int] = {}
     for place, span in enumerate(spans):
-        if any(spans[other] == span for other in by_id[span.spanID]):
-            dropped += 1
-        else:
-            by_id[span.spanID].append(place)
-    kept = sorted(place for places in by_id.values() for place in places)
+        alone = count[span.spanID] == 1
+        different.setdefault(span.spanID if alone else msgspec.json.encode(span), place)
+    kept = list(different.values())
+    by_id: dict[str, list[int]] = defaultdict(list)
+    for place in kept:
+        by_id[spans[place].spanID].append(place)
     new_place = {old: new for new, old in enumerate(kept)}
     ids = {place: spans[place].spanID for place in kept}
     client_of: dict[int, int] = {}
@@ -56,7 +61,7 @@ def separate(spans: Sequence[Span]) -> Separated:
             places = [client, server, *(p for p in places if p not in pair)]
             split += 1
         for number, place in enumerate(places[1:], start=2):
-            ids[place] = f"{span_id}#{number}"
+            ids[place] = _unused(f"{span_id}#{number}", by_id)
             renamed += place not in (pair or ())
         target[span_id] = new_place[pair[1] if pair else places[0]]
     return Separated(
@@ -64,19 +69,26 @@ def separate(spans: Sequence[Span]) -> Separated:
         ids=[ids[place] for place in kept],
         shared_client=[new_place[client_of[place]] if place in client_of else -1 for place in kept],
         target=target,
-        dropped=dropped,
+        dropped=len(spans) - len(kept),
         split=split,
         renamed=renamed,
     )
 
 
+def _unused(name: str, taken: Container[str]) -> str:
+    while name in taken:
+        name += "#"
+    return name
+
+
 def _shared_pair(spans: Sequence[Span], places: Sequence[int]) -> tuple[int, int] | None:
     """The only client and the only server among spans of one id."""
-    kinds = [str(tag_values(spans[place].tags).get("span.kind", "")).lower() for place in places]
-    if kinds.count("client") != 1 or kinds.count("server") != 1:
+    found = kinds([bytes(spans[place].tags) for place in places])
+    if found.count(Kind.CLIENT) != 1 or found.count(Kind.SERVER) != 1:
         return None
-    return places[kinds.index("client")], places[kinds.index("server")]
+    return places[found.index(Kind.CLIENT)], places[found.index(Kind.SERVER)]
 
 
-def _order(span: Span) -> tuple[int, int, str, str, str]:
-    return (span.startTime, -span.duration, span.operationName, span.processID or "", repr(span))
+def _order(span: Span) -> tuple[int, int, str, str, bytes]:
+    text = msgspec.json.encode(span)
+    return (span.startTime, -span.duration, span.operationName, span.processID or "", text)

@@ -15,6 +15,7 @@ from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 from crisp.errors import Reject
 from crisp.options import LARGEST_TIME_US
 
+_NO_TAGS = Raw(b"null")
 Time = Annotated[int, Meta(ge=0, le=LARGEST_TIME_US)]
 
 
@@ -42,7 +43,8 @@ class Span(Struct, gc=False):
     duration: Time
     processID: str | None = None
     references: list[Reference] | None = None
-    tags: list[Tag] | None = None
+    tags: Raw = _NO_TAGS
+    """not decoded: most tags of most spans are never looked at"""
     parentSpanID: str | None = None
 
 
@@ -50,7 +52,7 @@ class Process(Struct, gc=False):
     """What emitted a span: a service on a host."""
 
     serviceName: str
-    tags: list[Tag] | None = None
+    tags: Raw = _NO_TAGS
 
 
 class Trace(Struct, gc=False):
@@ -77,14 +79,6 @@ class _Parts(Struct, gc=False):
     data: list[Raw] | UnsetType | None = UNSET
 
 
-class _LargeTrace(Struct, gc=False):
-    """A trace with its spans still undecoded."""
-
-    spans: list[Raw] | None
-    traceID: str | None = None
-    processes: dict[str, Process | None] | None = None
-
-
 class _Identity(Struct, gc=False):
     traceID: str = ""
 
@@ -104,30 +98,29 @@ _parts = msgspec.json.Decoder(_Parts)
 _list = msgspec.json.Decoder(list[Raw])
 _trace = msgspec.json.Decoder(Trace)
 _tolerant = msgspec.json.Decoder(Trace, strict=False)
-_large = msgspec.json.Decoder(_LargeTrace, strict=False)
-_span = msgspec.json.Decoder(Span, strict=False)
+_tags = msgspec.json.Decoder(list[Tag] | None)
 _identity = msgspec.json.Decoder(_Identity)
 _anything = msgspec.json.Decoder(Raw)
 
 LARGE = 32 << 20
-"""Bytes from which a trace is decoded span by span, so that its tags are never all in memory."""
+"""Bytes from which the traces of a document are decoded one by one, to save memory."""
 
 
-def decode(text: bytes) -> list[Trace | Bad]:
+def decode(text: bytes | memoryview) -> list[Trace | Bad]:
     """The traces of one JSON document: a bare trace, an envelope, or a list.
 
     Never raises on bad input: what cannot be read comes back as `Bad`, beside the good.
     """
     if len(text) < LARGE:
         try:
-            if text.lstrip()[:1] == b"[":
+            if text[:1] == b"[":
                 return list(_traces.decode(text))
             document = _document.decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             pass
         else:
             return _traces_of(document)
-    return _decode_apart(text)
+    return _decode_apart(bytes(text).lstrip())
 
 
 def is_complete(text: bytes) -> bool:
@@ -152,7 +145,7 @@ def _traces_of(document: Document) -> list[Trace | Bad]:
 def _decode_apart(text: bytes) -> list[Trace | Bad]:
     """Each trace of the document on its own, so that a bad one costs only itself."""
     try:
-        if text.lstrip()[:1] == b"[":
+        if text[:1] == b"[":
             elements = _list.decode(text)
         else:
             parts = _parts.decode(text)
@@ -173,8 +166,6 @@ def _decode_apart(text: bytes) -> list[Trace | Bad]:
 
 def _decode_one(text: bytes) -> Trace | Bad:
     try:
-        if len(text) >= LARGE:
-            return _decode_large(text)
         try:
             return _trace.decode(text)
         except msgspec.ValidationError:
@@ -185,22 +176,6 @@ def _decode_one(text: bytes) -> Trace | Bad:
         return Bad(Reject.NOT_JSON, str(error), _trace_id(text))
     except RecursionError:
         return Bad(Reject.NOT_JSON, "nested too deeply", _trace_id(text))
-
-
-def _decode_large(text: bytes) -> Trace:
-    large = _large.decode(text)
-    if large.spans is None:
-        return Trace(None, large.traceID, large.processes)
-    spans = []
-    for raw in large.spans:
-        span = _span.decode(raw)
-        span.tags = [tag for tag in span.tags or () if tag.key in USED_TAGS]
-        spans.append(span)
-    return Trace(spans, large.traceID, large.processes)
-
-
-USED_TAGS = frozenset(["span.kind", "error", "otel.status_code", "sampler.type", "sampler.param"])
-"""Span tags that decide something here."""
 
 
 def _explain(error: msgspec.ValidationError, text: bytes) -> Bad:
@@ -225,9 +200,13 @@ def _trace_id(text: bytes) -> str:
         return ""
 
 
-def tag_values(tags: list[Tag] | None) -> dict[str, Any]:
-    """First value of each key."""
+def tag_values(tags: Raw | bytes) -> dict[str, Any]:
+    """First value of each key; nothing when the tags are not a list of keys and values."""
     values: dict[str, Any] = {}
-    for tag in tags or ():
+    try:
+        decoded = _tags.decode(tags)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return values
+    for tag in decoded or ():
         values.setdefault(tag.key, tag.value)
     return values

@@ -19,6 +19,10 @@ _QUOTE, _BACKSLASH = 34, 92
 _OPEN, _CLOSE = 0x7B, 0x7D  # '{' and '}'; '[' and ']' become these with bit 0x20 set
 _DATA_KEY = re.compile(rb'"data"\s*:\s*$')
 _OUTER = 3
+_BETWEEN = b" \t\r\n,\x1e\0\xef\xbb\xbf"
+"""Space, commas, record separators, padding and byte order marks between values."""
+_STRAY = 256
+"""Bytes kept of text that is no value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,32 +35,48 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Remainder:
-    """What is left when the text ends in the middle of a value."""
+    """What is left when the text ends in the middle of a value, or with what is none."""
 
     position: int
     text: bytes
+    stray: bool = False
+    """it stands outside all brackets; only its beginning is kept"""
 
 
 class Scanner:
-    """Feed chunks, get documents; state carries over from chunk to chunk."""
+    """Feed chunks, get documents; state carries over from chunk to chunk.
 
-    def __init__(self) -> None:
+    Text outside all brackets is no document, but it comes out like one: it may be what is left
+    of one.
+    """
+
+    def __init__(self, position: int = 0) -> None:
         self._depth = 0
         self._in_string = False
         self._escaped = False
-        self._offset = 0
+        self._offset = position
         self._array = False
         """the outermost value is an array"""
         self._data = False
         """inside the array under "data" of the outermost object"""
         self._kept: list[bytes] = []
         self._kept_from: int | None = None
+        self._stray = b""
+        self._stray_from = position
 
     def feed(self, chunk: bytes) -> Iterator[Found]:
         """Documents that end in ``chunk``, in order."""
+        before = self._depth
         places, opens, depths = self._brackets(chunk)
         begin = 0 if self._kept_from is not None else None
+        outside = 0 if before == 0 else None
         for place, is_open, depth in zip(places, opens, depths, strict=True):
+            if outside is not None:
+                self._pass_over(chunk, outside, place)
+                if self._stray:
+                    yield Found(self._stray_from, self._stray)
+                    self._stray = b""
+            outside = place + 1 if depth == 0 else None
             if is_open and self._starts(chunk, place, depth):
                 self._kept, self._kept_from, begin = [], self._offset + place, place
             elif not is_open and self._ends(depth):
@@ -66,12 +86,23 @@ class Scanner:
                 self._kept, self._kept_from, begin = [], None, None
         if begin is not None:
             self._kept.append(chunk[begin:])
+        if outside is not None:
+            self._pass_over(chunk, outside, len(chunk))
         self._offset += len(chunk)
+
+    def _pass_over(self, chunk: bytes, begin: int, end: int) -> None:
+        """Keep the beginning of what stands between values and parts none."""
+        text = chunk[begin:end]
+        if not self._stray:
+            found = text.lstrip(_BETWEEN)
+            self._stray_from = self._offset + end - len(found)
+            text = found
+        self._stray += text[: _STRAY - len(self._stray)]
 
     def finish(self) -> Remainder | None:
         """What is left of a value that never ended; None when all were complete."""
         if self._depth == 0 and self._kept_from is None:
-            return None
+            return Remainder(self._stray_from, self._stray, stray=True) if self._stray else None
         begin = self._kept_from if self._kept_from is not None else self._offset
         return Remainder(begin, b"".join(self._kept))
 
@@ -118,7 +149,9 @@ class Scanner:
         if len(codes):
             self._in_string = bool(inside[-1])
         if len(depths):
-            self._depth = max(int(depths[-1]), 0)
+            if depths.min() < 0:  # closing brackets that close nothing count for nothing
+                depths -= np.minimum(np.minimum.accumulate(depths), 0)
+            self._depth = int(depths[-1])
         outer = np.where(opens, depths, depths + 1) <= _OUTER
         return places[outer].tolist(), opens[outer].tolist(), depths[outer].tolist()
 

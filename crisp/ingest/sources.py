@@ -5,18 +5,16 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
-
-import fsspec
 
 from crisp.errors import InputError
 from crisp.ingest.documents import Piece, is_splittable
-from crisp.ingest.streams import opened
+from crisp.ingest.streams import is_packed, opened
 
-SHARD = 16 << 20
+SHARD = 32 << 20
 """Bytes a shard aims at: memory is bounded by this, not by the input."""
 
-_PACKED = (b"\x1f\x8b", b"\x28\xb5\x2f\xfd")
 _RATIO = 10
 """Compressed traces are about this much larger unpacked."""
 _IGNORED = (".", "_")
@@ -47,10 +45,11 @@ def find(sources: Sequence[str]) -> list[tuple[str, int]]:
         try:
             found = dict(_remote(source) if "://" in source else _local(source))
         except OSError as error:
-            problems.append(f"{source}: {error.strerror or error}")
+            problems.append(f"{error.filename or source}: {error.strerror or error}")
             continue
         if not found:
-            problems.append(f"{source}: no such file, and no folder or pattern with files")
+            name = source or repr(source)
+            problems.append(f"{name}: no such file, and no folder or pattern with files")
         files.update(found)
     if problems:
         raise InputError("; ".join(problems))
@@ -59,26 +58,41 @@ def find(sources: Sequence[str]) -> list[tuple[str, int]]:
 
 def _local(source: str) -> Iterable[tuple[str, int]]:
     path = Path(source)
-    if path.is_dir():
-        return [(str(p), p.stat().st_size) for p in path.rglob("*") if _is_data(p, path)]
-    if path.exists():
-        return [(source, path.stat().st_size)]
-    matches = (Path(m) for m in glob.glob(source, recursive=True))
-    return [(str(p), p.stat().st_size) for p in matches if p.is_file()]
+    if path.is_dir() and source:
+        inside = ((p, p.relative_to(path).parts) for p in path.rglob("*"))
+        return [_sized(p) for p, parts in inside if _is_file(p) and not _is_hidden(parts)]
+    if path.exists() and source:
+        return [_sized(path)]
+    return [_sized(p) for m in glob.glob(source, recursive=True) if _is_file(p := Path(m))]
 
 
-def _is_data(path: Path, folder: Path) -> bool:
-    parts = path.relative_to(folder).parts
-    return path.is_file() and not any(part.startswith(_IGNORED) for part in parts)
+def _sized(path: Path) -> tuple[str, int]:
+    return str(path), path.stat().st_size
+
+
+def _is_file(path: Path) -> bool:
+    """A file, or a link that leads nowhere, which is no reason to pass a file over."""
+    return path.is_file() or (path.is_symlink() and not path.exists())
+
+
+def _is_hidden(parts: Sequence[str]) -> bool:
+    return any(part.startswith(_IGNORED) for part in parts)
 
 
 def _remote(source: str) -> Iterable[tuple[str, int]]:
     try:
+        import fsspec  # it takes long to import, and most sources are plain files
+
         system, path = fsspec.core.url_to_fs(source)
-        names = system.glob(path) if glob.has_magic(path) else system.find(path)
+        names = system.glob(path) if glob.has_magic(path) else _below(system.find(path), path)
     except (ValueError, ImportError) as error:
         raise InputError(f"{source}: {error}") from error
     return [(system.unstrip_protocol(name), int(system.size(name) or 0)) for name in names]
+
+
+def _below(names: Iterable[str], folder: str) -> list[str]:
+    inside = ((name, name.removeprefix(folder).split("/")) for name in names)
+    return [name for name, parts in inside if name == folder or not _is_hidden(parts)]
 
 
 def shards(files: Sequence[tuple[str, int]], target: int = SHARD) -> list[Shard]:
@@ -94,7 +108,7 @@ def shards(files: Sequence[tuple[str, int]], target: int = SHARD) -> list[Shard]
         if stored > target and is_splittable(path):
             count = -(-stored // target)
             edges = [stored * k // count for k in range(count + 1)]
-            parts = [Piece(path, b - a, a, b) for a, b in zip(edges, edges[1:], strict=False)]
+            parts = [Piece(path, b - a, a, b) for a, b in pairwise(edges)]
         else:
             parts = [Piece(path, _unpacked(path, stored, target))]
         for piece in parts:
@@ -114,4 +128,4 @@ def _unpacked(path: str, stored: int, target: int) -> int:
         return stored
     with opened(path) as raw:
         head = raw.read(4)
-    return stored * _RATIO if head.startswith(_PACKED) else stored
+    return stored * _RATIO if is_packed(head) else stored

@@ -6,24 +6,23 @@ Compression and encoding are told by their first bytes, never by the file name.
 from __future__ import annotations
 
 import codecs
-import gzip
-import io
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, Protocol
+from typing import IO, Protocol
 
-import fsspec
 import zstandard
 
 from crisp.errors import InputError
 
 CHUNK = 1 << 20
 """Bytes read at a time: small enough to stay in the processor's cache."""
-_FRAME_INPUT = 128 << 10
-_GZIP, _ZSTD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"
+_PACKED_INPUT = 128 << 10
+_GZIP_WINDOW = 16 + zlib.MAX_WBITS
+"""Tells zlib that a gzip header and checksum surround the data."""
+_GZIP, _ZSTD, _SKIPPABLE = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\x2a\x4d\x18"
 _UTF8_BOM = codecs.BOM_UTF8
-_DAMAGE = (EOFError, zlib.error, gzip.BadGzipFile, zstandard.ZstdError, UnicodeError)
+_DAMAGE = (EOFError, zlib.error, zstandard.ZstdError, UnicodeError)
 
 
 class Readable(Protocol):
@@ -42,7 +41,8 @@ class Stream:
     """Reads decompressed UTF-8 bytes; damage shows as `DamagedError`, not as a short file."""
 
     def __init__(self, raw: IO[bytes]) -> None:
-        self._file = _decoded(_decompressed(raw))
+        self._raw = raw
+        self._file: Readable | None = None
 
     def read(self, size: int = CHUNK) -> bytes:
         """Up to ``size`` bytes; b"" at the end.
@@ -51,6 +51,8 @@ class Stream:
             DamagedError: the compressed or encoded data cannot be read on.
         """
         try:
+            if self._file is None:
+                self._file = _decoded(_decompressed(self._raw))
             return self._file.read(size)
         except _DAMAGE as error:
             raise DamagedError(str(error) or type(error).__name__) from error
@@ -64,10 +66,16 @@ class Stream:
 def _decompressed(file: Readable) -> Readable:
     head, file = _peek(file)
     if head.startswith(_GZIP):
-        return gzip.GzipFile(fileobj=io.BufferedReader(_Raw(file), CHUNK))
-    if head.startswith(_ZSTD):
-        return _Frames(file)
+        return _Unpacked(file, lambda: zlib.decompressobj(_GZIP_WINDOW))
+    if is_packed(head):
+        return _Unpacked(file, lambda: zstandard.ZstdDecompressor().decompressobj())
     return file
+
+
+def is_packed(head: bytes) -> bool:
+    """A file with these first four bytes is compressed."""
+    skippable = head[1:4] == _SKIPPABLE and head[0] >> 4 == 5  # as pzstd begins
+    return head.startswith((_GZIP, _ZSTD)) or skippable
 
 
 def _peek(file: Readable) -> tuple[bytes, Readable]:
@@ -78,48 +86,53 @@ def _peek(file: Readable) -> tuple[bytes, Readable]:
     return head, Prefixed(head, file)
 
 
-class _Raw(io.RawIOBase):
-    """A readable with the interface that gzip wants."""
+class _Decoder(Protocol):
+    """Of one gzip member or one Zstandard frame."""
 
-    def __init__(self, file: Readable) -> None:
-        self._file = file
+    @property
+    def eof(self) -> bool:
+        """The end is reached."""
+        ...
 
-    def readable(self) -> bool:
-        """Yes."""
-        return True
+    @property
+    def unused_data(self) -> bytes:
+        """What was given beyond the end."""
+        ...
 
-    def readinto(self, buffer: Any) -> int:
-        """Fill ``buffer`` as far as bytes are at hand."""
-        piece = self._file.read(len(buffer))
-        buffer[: len(piece)] = piece
-        return len(piece)
+    def decompress(self, data: bytes, /) -> bytes:
+        """Some more of the text."""
+        ...
 
 
-class _Frames:
-    """All Zstandard frames of a file; an unfinished last frame raises, as gzip's does."""
+class _Unpacked:
+    """All gzip members or Zstandard frames of a file, with all the text there is before damage."""
 
-    def __init__(self, file: Readable) -> None:
-        self._file = file
-        self._decoder: zstandard.ZstdDecompressionObj | None = None
-        self._pending = b""
-        self._out = b""
+    def __init__(self, file: Readable, new_decoder: Callable[[], _Decoder]) -> None:
+        self._file, self._new_decoder = file, new_decoder
+        self._decoder: _Decoder | None = None
+        self._packed = b""
+        self._text = b""
+        self._at = 0
 
     def read(self, size: int) -> bytes:
-        """Up to ``size`` decompressed bytes, b"" only at the end."""
-        while not self._out:
-            if not self._pending:
-                self._pending = self._file.read(_FRAME_INPUT)
-            if not self._pending:
+        """Up to ``size`` bytes, b"" only at the end; an unfinished member or frame raises."""
+        while self._at >= len(self._text):
+            self._packed = self._packed or self._file.read(_PACKED_INPUT)
+            if not self._packed:
                 if self._decoder is not None:
-                    raise EOFError("the last Zstandard frame is cut off")
+                    raise EOFError("the compressed data is cut off")
                 return b""
             if self._decoder is None:
-                self._decoder = zstandard.ZstdDecompressor().decompressobj()
-            self._out = self._decoder.decompress(self._pending)
-            self._pending = b""
+                self._packed = self._packed.lstrip(b"\0")  # padding, as tapes and tools leave it
+                if not self._packed:
+                    continue
+                self._decoder = self._new_decoder()
+            packed, self._packed = self._packed, b""
+            self._text, self._at = self._decoder.decompress(packed), 0
             if self._decoder.eof:
-                self._pending, self._decoder = self._decoder.unused_data, None
-        out, self._out = self._out[:size], self._out[size:]
+                self._packed, self._decoder = self._decoder.unused_data, None
+        out = self._text[self._at : self._at + size]
+        self._at += size
         return out
 
 
@@ -176,13 +189,23 @@ def opened(path: str, start: int = 0) -> Iterator[IO[bytes]]:
         InputError: it does not exist or may not be read.
     """
     try:
-        file = fsspec.open(path, "rb").open() if "://" in path else open(path, "rb")  # noqa: SIM115 (closed below)
+        file = _remote(path) if "://" in path else open(path, "rb")  # noqa: SIM115 (closed below)
     except (OSError, ValueError, ImportError) as error:
         raise InputError(f"{path}: cannot be opened: {_reason(error)}") from error
-    with file:
-        if start:
-            file.seek(start)
-        yield file
+    try:
+        with file:
+            if start:
+                file.seek(start)
+            yield file
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {_reason(error)}") from error
+
+
+def _remote(url: str) -> IO[bytes]:
+    import fsspec  # it takes long to import, and most sources are plain files
+
+    file: IO[bytes] = fsspec.open(url, "rb").open()
+    return file
 
 
 def _reason(error: Exception) -> str:

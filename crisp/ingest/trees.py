@@ -14,6 +14,7 @@ from crisp.errors import Reject
 from crisp.forest import Flags, Forest, Ints, Trees
 from crisp.ingest.columns import ORPHAN, Batch, Names
 from crisp.ingest.jaeger import Bad
+from crisp.ingest.tags import failed, weight
 from crisp.options import IngestOptions
 
 
@@ -56,9 +57,9 @@ def plant(batch: Batch, names: Names, options: IngestOptions) -> Planted:
     chosen = candidates & _selected(start, endpoint, names, options)
     selected = np.bincount(trace[chosen], minlength=traces) > 0
     possible = np.bincount(trace[candidates], minlength=traces) > 0
-    if options.roots == "endpoint":
-        possible[:] = True  # a trace without the endpoint is no fault of the trace
     has_top = np.bincount(trace[parent < 0], minlength=traces) > 0
+    if options.roots == "endpoint":
+        possible = has_top  # a trace without the endpoint is no fault of the trace
     rejected = [
         (int(t), _no_root(batch.trace_id[t], cyclic=not has_top[t]))
         for t in np.flatnonzero(~possible)
@@ -175,8 +176,7 @@ def _forest(
     edges = np.concatenate([[0], np.cumsum(depths)]).tolist()
     start = np.array(batch.start_us, np.int64)
     roots = order[: edges[1]] if count else order
-    kinds = np.zeros(len(keep), np.int64)
-    kinds[list(batch.kind)] = list(batch.kind.values())
+    process = np.array(batch.process, np.int64)[order]
     return Forest(
         trees=_trees(batch, trace, roots, orphan, row_of[ancestry.top[order]], options),
         tree=row_of[ancestry.top[order]],
@@ -185,10 +185,12 @@ def _forest(
         start_us=start[order],
         end_us=(start + np.array(batch.duration_us, np.int64))[order],
         endpoint=np.array(batch.endpoint, np.int64)[order],
-        host=np.array(batch.host, np.int64)[order],
-        clock=np.array(batch.clock, np.int64)[order],
-        kind=kinds[order],
-        error=_marked(batch.error, len(keep))[order],
+        host=np.array(names.hosts_of, np.int64)[process],
+        clock=np.array(names.clocks_of, np.int64)[process],
+        kind=np.array(batch.kind, np.int64)[order],
+        failed=lambda rows: np.array(
+            failed([batch.tags[place] for place in order[rows].tolist()]), np.bool_
+        ),
         follows=_marked(batch.follows, len(keep))[order],
         span_ids=batch.span_id,
         origin=order,
@@ -229,6 +231,6 @@ def _trees(
         source=[batch.source[owner] for owner in owners],
         position=[batch.position[owner] for owner in owners],
         root_kind=kinds,
-        weight=[batch.weight.get(root, 1.0) for root in roots.tolist()],
+        weight=[weight(batch.tags[root]) for root in roots.tolist()],
         ledger=ledgers,
     )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
-from crisp import schema
+from crisp import arrow, schema
 from crisp.cpa.analysis import Analysis, analyse
 from crisp.cpa.rows import lake_rows
 from crisp.errors import Reject
@@ -120,7 +120,7 @@ def _flush(
     numbers = np.array(documents, np.int64)[planted.trace]
     for table, day, mask, rows in lake_rows(analysis, all_paths=path.all_paths):
         if table == "traces":
-            rows = rows.add_column(0, _DOCUMENT, pa.array(numbers[mask]))
+            rows = rows.add_column(0, _DOCUMENT, arrow.ints(numbers[mask]))
             state.endpoints.setdefault(day, set()).update(_endpoints(analysis, mask))
         yield table, _with_day(rows, day)
 
@@ -133,7 +133,7 @@ def _endpoints(analysis: Analysis, mask: Flags) -> list[int]:
 
 
 def _with_day(rows: pa.RecordBatch, day: str) -> pa.RecordBatch:
-    return rows.add_column(0, _DATE, pa.repeat(pa.scalar(day), rows.num_rows))
+    return rows.add_column(0, _DATE, arrow.constant(day, rows.num_rows))
 
 
 def _rest(state: _Shard) -> Iterator[tuple[str, pa.RecordBatch]]:
@@ -145,17 +145,13 @@ def _rest(state: _Shard) -> Iterator[tuple[str, pa.RecordBatch]]:
             for i in sorted(used)
             for service, operation in [names.endpoints[i]]
         ]
-        yield "endpoint_names", _with_day(_rows(rows, schema.ENDPOINT_NAMES), day)
+        yield "endpoint_names", _with_day(arrow.rows(rows, schema.ENDPOINT_NAMES), day)
         hosts = [
             {"host": host, "attribute": attribute, "value": value}
             for host, attribute, value in sorted(names.attributes)
         ]
-        yield "hosts", _with_day(_rows(hosts, schema.HOSTS), day)
+        yield "hosts", _with_day(arrow.rows(hosts, schema.HOSTS), day)
     counts = state.counts
     counts["read"] = counts["analysed"] + counts["rejected"]
-    yield "rejects", _rows(state.rejects, schema.REJECTS)
-    yield "counts", _rows([dict(counts)], COUNTS)
-
-
-def _rows(rows: Sequence[Mapping[str, object]], table: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist(list(rows), schema=table)
+    yield "rejects", arrow.rows(state.rejects, schema.REJECTS)
+    yield "counts", arrow.rows([dict(counts)], COUNTS)

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from crisp import schema, store
-from crisp.aggregate import LIMITS, band_edges, histogram_bins, sql
+from crisp.aggregate import band_edges, histogram_bins, limits, sql
 from crisp.engine import Engine, Table
 from crisp.errors import LakeError
 from crisp.options import AggregateOptions
@@ -120,7 +120,6 @@ def _tables(
         engine.sql(sql("lake_distinct"), schema.ENDPOINT_NAMES, rows=lake_table("endpoint_names"))
     )
     cct = engine.keep(mart("cct", path_use=path_use))
-    limits = engine.table(pa.table({"exemplars": [options.exemplars]}, schema=LIMITS))
     entries = engine.explode(
         traces, "ledger", {"endpoint_id": "endpoint_id", "trace_id": "trace_id"}
     )
@@ -130,7 +129,12 @@ def _tables(
         "bands": mart("bands", trees=trees, edges=edges),
         "cct": cct,
         "path_stats": mart("path_stats", path_use=path_use, trees=trees),
-        "exemplars": mart("exemplars", path_use=path_use, trees=trees, limits=limits),
+        "exemplars": mart(
+            "exemplars",
+            path_use=path_use,
+            trees=trees,
+            limits=engine.table(limits(options.exemplars)),
+        ),
         "bottom_up": mart("bottom_up", uses=uses, trees=trees, endpoint_names=names),
         "histograms": mart(
             "histograms",

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from crisp import schema, store
+from crisp import arrow, schema, store
 from crisp.errors import LakeError
 from crisp.report.site import Site, write_site
 
@@ -35,18 +35,15 @@ def load_marts(marts: Path, day: str) -> dict[str, pa.Table]:
         if name == "runs":
             tables[name] = _runs(store.run_record(marts, day)["runs"])
             continue
-        files = store.files(marts, day, name)
-        found = pq.ParquetDataset(files).read() if files else table.empty_table()
+        parts = [pq.ParquetFile(file).read() for file in store.files(marts, day, name)]
+        found = pa.concat_tables(parts)
         schema.check(name, found.schema, table)
         tables[name] = found.select(table.names).cast(table)
     return tables
 
 
 def _runs(records: list[Mapping[str, Any]]) -> pa.Table:
-    names = schema.RUNS.names
-    return pa.Table.from_pylist(
-        [{name: record[name] for name in names} for record in records], schema=schema.RUNS
-    )
+    return pa.Table.from_batches([arrow.rows(records, schema.RUNS)])
 
 
 def report(

@@ -7,19 +7,28 @@ shows up under many entries. Nothing in a program may depend on a trace.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import log
 from random import Random
 
 from crisp.synth import names, shapes
 from crisp.synth.parts import Builder, cache, detached, make_node, store
-from crisp.synth.programs import Node, Step
+from crisp.synth.programs import Node, Step, expected_step_us
 
 # How often a call goes to an endpoint that exists already, if one of the right size does.
 _SHARED = 0.5
 _OPTIONAL = 0.25
-_PARALLEL = 0.35
+_PARALLEL = 0.3
 _ASYNCHRONOUS = 0.12
-_MOST = 3
+_MOST = 5
+_SCATTERED = (0.6, 0.9)
+_DEEP = (1.0, 1.5)
+_EXTRA = 1.6
+_FLAT = 25
+_CHAIN = 1.5
+_WIDTH = (5, 2)
+_MORE = 80
+_MAIN = (0.2, 0.4)
 
 
 def entry(builder: Builder, number: int, service: str, spans: float) -> Node:
@@ -43,30 +52,22 @@ def background(builder: Builder, number: int) -> Node:
 def _server(
     builder: Builder, site: int, spans: float, depth: int, fanout: int, pair: bool = False
 ) -> Node:
-    """A server node: one deep call, a fan-out, and other calls until the budget is spent.
+    """A server node: calls at once, one of them deep, a fan-out, and others within the budget.
 
-    With ``pair`` it has a parallel pair, a cache, and a deep call with nothing beside it, so
-    that every kind of fault finds a place.
+    With ``pair`` it also has a cache and a main call with nothing beside it, so that every
+    kind of fault finds a place.
     """
     draw = builder.draw
     service = builder.sites[site].service
     left = spans - 1
-    steps = []
-    alone = None
-    if pair:
-        sides = [_call(builder, service, max(left * 0.08, 1), depth - 2, 0) for _ in range(2)]
-        steps.append(Step(calls=tuple(sides)))
-        steps.append(cache(builder, service, 0.85))
-        left -= steps[0].spans + steps[1].spans
+    steps = [cache(builder, service, 0.85)] if pair else []
+    left -= sum(step.spans for step in steps) + (3 if pair else 0)
     if depth >= 2 and left >= 2:
-        share = draw.uniform(0.5, 0.8) if left > 6 else 1.0
-        inner = max(left * share - 1, 1)
-        below = fanout if inner > 2 * fanout and draw.random() < 0.6 else 0
-        deep = _call(builder, service, inner, depth - 2, below)
+        size = left * draw.uniform(*_SCATTERED) if left > max(6, _CHAIN * depth) else left
+        below = fanout if size > 3 * fanout and draw.random() < 0.6 else 0
         fanout = 0 if below else fanout
-        steps.append(Step(calls=(deep,)))
-        alone = steps[-1] if pair else None
-        left -= deep.spans
+        steps.append(_scatter(builder, service, size, depth - 2, below))
+        left -= steps[-1].spans
     if fanout > 3 and left >= fanout / 2:
         loop = _loop(builder, service, left, depth, fanout)
         steps.append(loop)
@@ -75,7 +76,39 @@ def _server(
         step = _any_step(builder, service, left, depth)
         steps.append(step)
         left -= step.spans
-    return make_node(builder, site, "server", _arranged(steps, alone, draw))
+    steps = _arranged(steps, draw)
+    if pair:
+        steps.insert(draw.randrange(len(steps) + 1), _main_call(builder, service, steps))
+    return make_node(builder, site, "server", steps)
+
+
+def _scatter(builder: Builder, caller: str, spans: float, depth: int, fanout: int) -> Step:
+    """Calls made at once, of ``spans`` in all: one ``depth`` deep, others about as large."""
+    draw = builder.draw
+    count = min(2 + int(draw.random() * (_EXTRA + spans / _MORE)), max(int(spans / 2), 1))
+    deep = min(max(spans * draw.uniform(*_DEEP) / count, _CHAIN * depth + 2), spans)
+    calls = [_call(builder, caller, max(deep - 1, 1), depth, fanout)]
+    size = (spans - calls[0].spans) / max(count - 1, 1)
+    while len(calls) < count and size >= 1:
+        below = min(depth, 2 if size > _FLAT else 0)
+        calls.append(_call(builder, caller, max(size - 1, 1), below, 0))
+    return Step(calls=tuple(calls))
+
+
+def _main_call(builder: Builder, caller: str, others: list[Step]) -> Step:
+    """A call that the entry makes alone, with a good share of its latency as its own work.
+
+    The paper's example: one endpoint that holds 47 % of the latency (section 4.7.1).
+    """
+    draw = builder.draw
+    rest = sum(expected_step_us(step) for step in others)
+    service = draw.choice(builder.services)
+    site = _new_site(builder, service)
+    read = Step(calls=(store(builder, service, "db"),))
+    server = make_node(builder, site, "server", [read])
+    least = draw.uniform(*_MAIN) * rest
+    server = replace(server, work_us=max(server.work_us, least), sigma=0.3)
+    return Step(calls=(_client(builder, caller, server),))
 
 
 def _any_step(builder: Builder, service: str, left: float, depth: int) -> Step:
@@ -102,7 +135,7 @@ def _loop(builder: Builder, service: str, left: float, depth: int, fanout: int) 
     draw = builder.draw
     repeat = 0.6 * fanout
     serial = draw.random() < (0.3 if fanout < 12 else 0.1)
-    width = 1 if serial else draw.randint(max(2, fanout // 3), max(4, fanout))
+    width = 1 if serial else draw.randint(max(2, fanout // _WIDTH[0]), max(4, fanout // _WIDTH[1]))
     if depth >= 2 and left >= 2.5 * repeat:
         size = min(left / repeat, 6) - 1
         call = _call(builder, service, size, min(depth - 2, 2), 0)
@@ -120,15 +153,23 @@ def _call(builder: Builder, caller: str, spans: float, depth: int, fanout: int) 
         server = draw.choice(known)
     else:
         service = builder.services[int(len(builder.services) * draw.random() ** 1.5)]
-        number = builder.operations.get(service, 0)
-        builder.operations[service] = number + 1
-        rpc = draw.random() < shapes.ALIBABA_CALLS["rpc"] / (
-            shapes.ALIBABA_CALLS["rpc"] + shapes.ALIBABA_CALLS["http"]
-        )
-        operation = (names.rpc_operation if rpc else names.http_operation)(service, number)
-        site = builder.site(service, operation, "server", "grpc" if rpc else "http")
-        server = _server(builder, site, spans, max(depth, 0), fanout)
+        server = _server(builder, _new_site(builder, service), spans, max(depth, 0), fanout)
         builder.register.setdefault((_size_class(server.spans), server.depth), []).append(server)
+    return _client(builder, caller, server)
+
+
+def _new_site(builder: Builder, service: str) -> int:
+    """The site of a new endpoint of ``service``, by RPC or HTTP as often as Alibaba's."""
+    number = builder.operations.get(service, 0)
+    builder.operations[service] = number + 1
+    rpc, http = (shapes.ALIBABA_CALLS[kind] for kind in ("rpc", "http"))
+    if builder.draw.random() < rpc / (rpc + http):
+        return builder.site(service, names.rpc_operation(service, number), "server", "grpc")
+    return builder.site(service, names.http_operation(service, number), "server", "http")
+
+
+def _client(builder: Builder, caller: str, server: Node) -> Node:
+    """The client side of a call of ``server``."""
     target = builder.sites[server.site]
     site = builder.site(caller, target.operation, "client", target.system)
     return Node(
@@ -147,14 +188,13 @@ def _size_class(spans: float) -> int:
     return round(3 * log(max(spans, 1)))
 
 
-def _arranged(steps: list[Step], alone: Step | None, draw: Random) -> list[Step]:
+def _arranged(steps: list[Step], draw: Random) -> list[Step]:
     """The steps in random order; some neighbours that are plain calls happen at once."""
     draw.shuffle(steps)
     arranged: list[Step] = []
     for step in steps:
-        last = arranged[-1] if arranged else step
-        joins = last is not step and step is not alone and last is not alone
-        if joins and _plain(step) and _plain(last) and draw.random() < _PARALLEL:
+        last = arranged[-1] if arranged else None
+        if last and _plain(step) and _plain(last) and draw.random() < _PARALLEL:
             arranged[-1] = Step(calls=last.calls + step.calls)
         else:
             arranged.append(step)

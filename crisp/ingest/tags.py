@@ -1,0 +1,73 @@
+"""What a span's tags say, found without decoding the ones that say nothing.
+
+A trace carries a dozen tags a span and at most three of them decide something here, so the
+text is searched first. Whatever the search does not settle is decoded and looked at properly.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from crisp.forest import Kind
+from crisp.ingest.jaeger import tag_values
+
+_KIND_KEY = b'"span.kind"'
+_USUAL_KIND = re.compile(
+    rb'"span\.kind"\s*,\s*"type"\s*:\s*"string"\s*,\s*"value"\s*:\s*"([A-Za-z]+)"'
+)
+_KINDS = {kind.name.lower(): int(kind) for kind in Kind}
+_KINDS |= {f"span_kind_{name}": value for name, value in list(_KINDS.items())}
+_USUAL = {
+    spelling.encode(): int(kind)
+    for kind in Kind
+    for spelling in (kind.name.lower(), kind.name.upper())
+}
+_ODD = -1
+_TRUE = ("true", "1")
+_FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
+
+
+def kinds(texts: Sequence[bytes]) -> list[int]:
+    """`Kind` of each span by the text of its tags; `Kind.INTERNAL` where they do not say."""
+    search, usual = _USUAL_KIND.search, _USUAL.get
+    found = [usual(m[1], _ODD) if (m := search(text)) else _ODD for text in texts]
+    if _ODD in found:
+        found = [
+            _odd_kind(text) if kind == _ODD else kind
+            for text, kind in zip(texts, found, strict=True)
+        ]
+    return found
+
+
+def _odd_kind(text: bytes) -> int:
+    """The kind where it is missing or written in an unusual way."""
+    if _KIND_KEY not in text:
+        return 0
+    return _KINDS.get(str(tag_values(text).get("span.kind", "")).lower(), 0)
+
+
+def failed(texts: Sequence[bytes]) -> list[bool]:
+    """Whether each span says that it failed: tag ``error``, or OpenTelemetry status ERROR."""
+    return [
+        (b'"error"' in text or b'"otel.status_code"' in text) and _failed(text) for text in texts
+    ]
+
+
+def _failed(text: bytes) -> bool:
+    values = tag_values(text)
+    if str(values.get("error", "")).lower() in _TRUE:
+        return True
+    return str(values.get("otel.status_code", "")) in _FAILED
+
+
+def weight(text: bytes) -> float:
+    """Requests a sampled span stands for: 1 / probability; 1 when that is not known."""
+    values = tag_values(text)
+    if values.get("sampler.type") != "probabilistic":
+        return 1.0
+    try:
+        probability = float(values["sampler.param"])
+    except (KeyError, TypeError, ValueError):
+        return 1.0
+    return 1.0 / probability if 0 < probability <= 1 else 1.0
