@@ -5,15 +5,21 @@ from __future__ import annotations
 import os
 import threading
 from multiprocessing import parent_process
+from multiprocessing.connection import Connection, wait
 
 
-def end_with_parent() -> None:
-    """End this process when the one that started it ends, however it ends."""
+def end_with_parent(stopped: Connection | None = None) -> None:
+    """End this process when the one that started it ends, however it ends.
+
+    Or when it closes its end of the pipe ``stopped``.
+    """
     parent = parent_process()
+    ends = [end for end in (parent and parent.sentinel, stopped) if end is not None]
 
     def watch() -> None:
-        if parent is not None:
-            parent.join()
-            os._exit(1)
+        wait(ends)
+        os._exit(1)
 
+    if not ends:
+        return
     threading.Thread(target=watch, daemon=True).start()

@@ -7,14 +7,17 @@ package holds the text and the small tables it joins with; `crisp.pipeline.marts
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from importlib.resources import files
 
 import pyarrow as pa
 
 from crisp import arrow
+from crisp.options import MICROSECONDS_PER_DAY
 
 EDGES = pa.schema([("band", pa.int64()), ("lo", pa.int64()), ("hi", pa.int64())])
 BINS = pa.schema([("lo", pa.int64()), ("hi", pa.int64())])
+_DAYS = pa.schema([("day", pa.string()), ("start_us", pa.int64()), ("end_us", pa.int64())])
 _LIMITS = pa.schema([("exemplars", pa.int64())])
 
 _MILLION = 1_000_000
@@ -42,10 +45,19 @@ def histogram_bins() -> pa.Table:
     return _table({"lo": ordered[:-1], "hi": ordered[1:]}, BINS)
 
 
+def day_edges(days: Sequence[str]) -> pa.Table:
+    """UTC days with their first microsecond and the first one after them."""
+    starts = [
+        int(datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()) * 1_000_000 for day in days
+    ]
+    ends = [start + MICROSECONDS_PER_DAY for start in starts]
+    return _table({"day": days, "start_us": starts, "end_us": ends}, _DAYS)
+
+
 def limits(exemplars: int) -> pa.Table:
     """How many examples are kept of each call path."""
     return _table({"exemplars": [exemplars]}, _LIMITS)
 
 
-def _table(columns: Mapping[str, Sequence[int]], schema: pa.Schema) -> pa.Table:
+def _table(columns: Mapping[str, Sequence[object]], schema: pa.Schema) -> pa.Table:
     return pa.Table.from_batches([arrow.batch(columns, schema)])

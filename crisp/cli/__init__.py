@@ -45,13 +45,13 @@ def main() -> None:
 
 def _fail(error: CrispError, code: int) -> None:
     text = " ".join(str(error).split())
-    print(f"crisp: {text}", file=sys.stderr)
+    typer.echo(f"crisp: {text}", err=True)
     sys.exit(code)
 
 
 def _print_version(value: bool) -> None:
     if value:
-        print(f"crisp {__version__}")
+        typer.echo(f"crisp {__version__}")
         raise typer.Exit
 
 

@@ -55,8 +55,9 @@ Operation = Annotated[
 Roots = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
-        help="Where analysis starts: 'entry' (default) at every root; 'endpoint' at the topmost spans of"
-        " --service/--operation anywhere; 'orphans' also at spans whose parent is missing.",
+        help="Where analysis starts: 'entry' (default) at every root; 'endpoint' at the topmost"
+        " spans of --service/--operation anywhere; 'orphans' also at spans whose parent is"
+        " missing.",
         rich_help_panel=_SELECT,
     ),
 ]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
@@ -46,24 +47,24 @@ def progress(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
 def summary(result: dict[str, Any], *, as_json: bool) -> None:
     """One JSON object, or a few lines a person reads; warnings go to stderr."""
     if as_json:
-        print(json.dumps(result))
+        typer.echo(json.dumps(result))
         return
-    print(
+    typer.echo(
         f"{result['read']:,} traces read = {result['analysed']:,} analysed"
         f" + {result['rejected']:,} rejected; {result['endpoints']:,} endpoints,"
         f" {result['spans']:,} spans, {result['seconds']:.1f} s"
     )
     if result["filtered"]:
-        print(f"{result['filtered']:,} more traces lie outside the selection")
+        typer.echo(f"{result['filtered']:,} more traces lie outside the selection")
     for reason, count in result["reasons"].items():
-        print(f"  rejected: {count:,} × {reason}")
+        typer.echo(f"  rejected: {count:,} × {reason}")
     for warning in result["warnings"]:
-        print(f"warning: {warning}", file=sys.stderr)
+        typer.echo(f"warning: {warning}", err=True)
 
 
 def result(record: dict[str, Any], text: str, *, as_json: bool) -> None:
     """A result for scripts, or the same for people."""
-    print(json.dumps(record) if as_json else text)
+    typer.echo(json.dumps(record) if as_json else text)
 
 
 def nothing(done: int, total: int) -> None:
@@ -72,7 +73,7 @@ def nothing(done: int, total: int) -> None:
 
 def line(text: str) -> None:
     """One line of result."""
-    print(text)
+    typer.echo(text)
 
 
 def tree_path(record: dict[str, Any], nodes: list[Any]) -> None:

@@ -71,68 +71,70 @@ def analyse(forest: Forest, options: PathOptions) -> Analysis:
         endpoints=endpoints,
         calls=calls,
         stats=tree_stats(forest, walked, endpoints),
-        ledger=_ledger(forest, moved, lone, tops, pruned, clipped, walked),
+        ledger={
+            **_moves(forest, moved, lone),
+            **_asynchronous(forest, moved, tops, pruned),
+            **_clips(forest, moved, clipped),
+            **_tolerated(forest, walked),
+            **_counted_by_ingest(forest),
+        },
     )
 
 
-def _ledger(
-    forest: Forest,
-    moved: Moved,
-    lone: Flags,
-    tops: Flags,
-    pruned: Flags,
-    clipped: Clipped,
-    walked: Walked,
-) -> dict[str, tuple[Ints, Ints]]:
-    own_move = moved.delta_us != 0
-    length = moved.end_us - moved.start_us
-    entries = {
-        "moved": _sums(forest, own_move & ~lone, np.abs(moved.delta_us)),
-        "move_refused": _sums(forest, moved.refused_us != 0, np.abs(moved.refused_us)),
-        "lone_server_moved": _sums(forest, lone, np.abs(moved.delta_us)),
-        "pruned": _sums(forest, tops, length),
-        "async_tail": _async_tail(forest, moved, pruned),
-        "dropped": _sums(forest, clipped.dropped, length),
-        "clipped_start": _sums(forest, clipped.cut_start_us > 0, clipped.cut_start_us),
-        "clipped_end": _sums(forest, clipped.cut_end_us > 0, clipped.cut_end_us),
-        "tolerated_overlap": _tolerated(forest, walked),
-        **_counted_by_ingest(forest),
+_Ledger = dict[str, tuple[Ints, Ints]]
+
+
+def _moves(forest: Forest, moved: Moved, lone: Flags) -> _Ledger:
+    return {
+        **_sums(forest, "moved", (moved.delta_us != 0) & ~lone, np.abs(moved.delta_us)),
+        **_sums(forest, "move_refused", moved.refused_us != 0, np.abs(moved.refused_us)),
+        **_sums(forest, "lone_server_moved", lone, np.abs(moved.delta_us)),
     }
-    return {entry: sums for entry, sums in entries.items() if sums is not None}
 
 
-def _sums(forest: Forest, rows: Flags, amount: Ints) -> tuple[Ints, Ints] | None:
-    """Spans and microseconds by tree; None when there are none."""
-    found = np.flatnonzero(rows)
-    if not len(found):
-        return None
-    trees = len(forest.trees.trace_id)
-    total = np.zeros(trees, np.int64)
-    np.add.at(total, forest.tree[found], amount[found])
-    return np.bincount(forest.tree[found], minlength=trees), total
+def _clips(forest: Forest, moved: Moved, clipped: Clipped) -> _Ledger:
+    length = moved.end_us - moved.start_us
+    return {
+        **_sums(forest, "dropped", clipped.dropped, length),
+        **_sums(forest, "clipped_start", clipped.cut_start_us > 0, clipped.cut_start_us),
+        **_sums(forest, "clipped_end", clipped.cut_end_us > 0, clipped.cut_end_us),
+    }
 
 
-def _async_tail(forest: Forest, moved: Moved, pruned: Flags) -> tuple[Ints, Ints] | None:
-    """Pruned spans that end after their root, and how long after it the last one ends."""
+def _asynchronous(forest: Forest, moved: Moved, tops: Flags, pruned: Flags) -> _Ledger:
+    """Pruned spans; and those that end after their root, with how long the last one does."""
+    entries = _sums(forest, "pruned", tops, moved.end_us - moved.start_us)
     late = np.flatnonzero(pruned & (moved.end_us > moved.end_us[forest.tree]))
-    if not len(late):
-        return None
-    trees = len(forest.trees.trace_id)
-    tail = np.zeros(trees, np.int64)
-    np.maximum.at(tail, forest.tree[late], moved.end_us[late] - moved.end_us[forest.tree[late]])
-    return np.bincount(forest.tree[late], minlength=trees), tail
+    if len(late):
+        trees = len(forest.trees.trace_id)
+        tail = np.zeros(trees, np.int64)
+        beyond = moved.end_us[late] - moved.end_us[forest.tree[late]]
+        np.maximum.at(tail, forest.tree[late], beyond)
+        entries["async_tail"] = np.bincount(forest.tree[late], minlength=trees), tail
+    return entries
 
 
-def _tolerated(forest: Forest, walked: Walked) -> tuple[Ints, Ints] | None:
+def _tolerated(forest: Forest, walked: Walked) -> _Ledger:
     rows = np.zeros(len(forest), np.bool_)
     amount = np.zeros(len(forest), np.int64)
     for row, overlap in walked.tolerated_us.items():
         rows[row], amount[row] = overlap > 0, overlap
-    return _sums(forest, rows, amount)
+    return _sums(forest, "tolerated_overlap", rows, amount)
 
 
-def _counted_by_ingest(forest: Forest) -> dict[str, tuple[Ints, Ints]]:
-    entries: dict[str, tuple[Ints, Ints]] = {}
+def _sums(forest: Forest, entry: str, rows: Flags, amount: Ints) -> _Ledger:
+    """Spans and microseconds by tree under the name of the entry; nothing when there are none."""
+    found = np.flatnonzero(rows)
+    if not len(found):
+        return {}
+    trees = len(forest.trees.trace_id)
+    total = np.zeros(trees, np.int64)
+    np.add.at(total, forest.tree[found], amount[found])
+    return {entry: (np.bincount(forest.tree[found], minlength=trees), total)}
+
+
+def _counted_by_ingest(forest: Forest) -> _Ledger:
+    entries: _Ledger = {}
     trees = len(forest.trees.trace_id)
     for tree, counts in enumerate(forest.trees.ledger):
         for entry, count in counts.items():

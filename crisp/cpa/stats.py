@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -144,7 +145,7 @@ def concurrency(forest: Forest) -> Ints:
     starts, ends = forest.start_us[by_start], forest.end_us[by_end]
     most = np.zeros(trees, np.int64)
     counts = np.arange(1, max(np.diff(edges).max(initial=0), 1) + 1)
-    for number, (a, b) in enumerate(zip(edges, edges[1:], strict=False)):
+    for number, (a, b) in enumerate(pairwise(edges)):
         ended = ends[a:b].searchsorted(starts[a:b], side="right")
         most[number] = (counts[: b - a] - ended).max(initial=0)
     return most

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,10 @@ _HEADER = re.compile(r"^(?:\s*--[^\n]*\n)*\s*")
 _SIZE = re.compile(r"\d+(\.\d+)?\s*[kKMGT]i?B")
 
 
+def _nothing(done: int, total: int) -> None:
+    del done, total
+
+
 class DuckDB:
     """DuckDB in this process, workers beside it, everything large on disk under ``scratch``."""
 
@@ -34,7 +39,7 @@ class DuckDB:
         *,
         workers: int | None = None,
         memory_limit: str = "1GB",
-        on_progress: Callable[[int, int], None] = lambda done, total: None,
+        on_progress: Callable[[int, int], None] = _nothing,
     ) -> None:
         if not _SIZE.fullmatch(memory_limit):
             raise ConfigError(f"memory limit must look like 500MB or 2GB, not {memory_limit!r}")
@@ -113,7 +118,7 @@ class DuckDB:
             body = ""
         columns = ", ".join(_cast(field) for field in schema)
         with_clause = f"WITH {', '.join(bound)} " if bound else ""
-        return self._view(f"SELECT {columns} FROM ({with_clause}{body}) AS result", schema)
+        return self._view(f"SELECT {columns} FROM ({with_clause}{body}\n) AS result", schema)
 
     def keep(self, table: Table) -> Table:
         """See `crisp.engine.Engine.keep`."""
@@ -123,7 +128,8 @@ class DuckDB:
 
     def collect(self, table: Table) -> pa.Table:
         """See `crisp.engine.Engine.collect`."""
-        rows = self._connection.sql(f"SELECT * FROM {table.name}").to_arrow_table()
+        with _explained():
+            rows = self._connection.sql(f"SELECT * FROM {table.name}").to_arrow_table()
         return rows.cast(table.schema)
 
     def write(self, table: Table, target: Path, order_by: Sequence[str]) -> None:
@@ -144,15 +150,20 @@ class DuckDB:
         self._count += 1
         return f"t{self._count}"
 
-    def _run(self, statement: str) -> duckdb.DuckDBPyConnection:
-        try:
-            return self._connection.execute(statement)
-        except duckdb.OutOfMemoryException as error:
-            raise CrispError(
-                f"out of memory; raise --memory-limit: {_first_line(error)}"
-            ) from error
-        except duckdb.IOException as error:
-            raise CrispError(_first_line(error)) from error
+    def _run(self, statement: str) -> None:
+        with _explained():
+            self._connection.execute(statement)
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """What a person can put right: too little memory or disk, files that cannot be read."""
+    try:
+        yield
+    except duckdb.OutOfMemoryException as error:
+        raise CrispError(f"out of memory; raise --memory-limit: {_first_line(error)}") from error
+    except (duckdb.IOException, duckdb.InvalidInputException) as error:
+        raise CrispError(_first_line(error)) from error
 
 
 def _cast(field: pa.Field) -> str:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
+import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,14 @@ def _results(tasks: Sequence[_Task], workers: int) -> Iterator[tuple[_Task, _Wri
         return
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([type(tasks[0][1]).__module__, tasks[0][2].__module__])
-    with ProcessPoolExecutor(workers, mp_context=context, initializer=_initialise) as pool:
+    stopped, stop = context.Pipe(duplex=False)
+    with (
+        stopped,
+        stop,
+        ProcessPoolExecutor(
+            workers, mp_context=context, initializer=_initialise, initargs=(stopped,)
+        ) as pool,
+    ):
         waiting = iter(tasks)
         running = {}
         try:
@@ -78,12 +87,13 @@ def _results(tasks: Sequence[_Task], workers: int) -> Iterator[tuple[_Task, _Wri
                 "a worker process died, perhaps for want of memory; try fewer --workers"
             ) from error
         finally:
-            for future in running:
-                future.cancel()
+            if running:  # it failed or was interrupted: what still runs is for nothing
+                stop.close()
 
 
-def _initialise() -> None:
-    end_with_parent()
+def _initialise(stopped: Connection) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it too, and closes the pipe
+    end_with_parent(stopped)
     gc.collect()
     gc.freeze()
 

@@ -138,9 +138,7 @@ def add(batch: Batch, names: Names, trace: Trace, source: str, position: int) ->
         _count_duplicates(counts, separated)
     batch.parent += _parents(batch, counts, spans, target, trace_id, base)
     if separated is not None:
-        for place, client in enumerate(separated.shared_client):
-            if client >= 0:
-                batch.parent[base + place] = base + client
+        _hang_below_clients(batch, separated.shared_client, base)
     batch.trace_id.append(trace_id)
     batch.source.append(source)
     batch.position.append(position)
@@ -172,6 +170,16 @@ def _count_duplicates(counts: dict[str, int], separated: Separated) -> None:
         "duplicates_renamed": separated.renamed,
     }
     counts.update({entry: count for entry, count in found.items() if count})
+
+
+def _hang_below_clients(batch: Batch, shared_client: Sequence[int], base: int) -> None:
+    """Make each server that shared its id with a client the child of that client."""
+    for place, client in enumerate(shared_client):
+        if client >= 0:
+            row = base + place
+            batch.parent[row] = base + client
+            if row in batch.follows[-len(shared_client) :]:
+                batch.follows.remove(row)
 
 
 def _parents(
@@ -209,29 +217,28 @@ def _choose(
     links = _links(span, trace_id)
     if not links:
         return "", ROOT
-    if len(links) > 1:
-        counts["other_references"] = counts.get("other_references", 0) + len(links) - 1
+    others = len({span_id for _, span_id in links}) - 1
+    if others:
+        counts["other_references"] = counts.get("other_references", 0) + others
     for wanted in (_CHILD, _FOLLOWS):
-        for span_id, link in links.items():
+        for link, span_id in links:
             if link == wanted and span_id in target:
                 return link, target[span_id]
     return "", ORPHAN
 
 
-def _links(span: Span, trace_id: str) -> dict[str, str]:
-    """Spans of this trace that are referred to, in order, with the closest kind of link."""
-    references = span.references
-    if not references:
+def _links(span: Span, trace_id: str) -> list[tuple[str, str]]:
+    """(kind of link, span id) of the references to this trace, in order."""
+    if not span.references:
         above = span.parentSpanID
-        return {above: _CHILD} if above and above.strip("0") else {}
-    links: dict[str, str] = {}
-    for reference in references:
-        span_id = reference.spanID
-        if not span_id or not span_id.strip("0") or not _same(reference.traceID, trace_id):
-            continue
-        if links.get(span_id) != _CHILD:
-            links[span_id] = reference.refType
-    return links
+        return [(_CHILD, above)] if above and above.strip("0") else []
+    return [
+        (reference.refType, span_id)
+        for reference in span.references
+        if (span_id := reference.spanID)
+        and span_id.strip("0")
+        and _same(reference.traceID, trace_id)
+    ]
 
 
 def _same(trace_id: str | None, own: str) -> bool:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from crisp.errors import Reject
-from crisp.forest import Flags, Forest, Ints, Trees
+from crisp.forest import Flags, Forest, Ints
 from crisp.ingest.columns import ORPHAN, Batch, Names
+from crisp.ingest.grow import Kept, grow
 from crisp.ingest.jaeger import Bad
-from crisp.ingest.tags import failed, weight
 from crisp.options import IngestOptions
 
 
@@ -66,7 +66,12 @@ def plant(batch: Batch, names: Names, options: IngestOptions) -> Planted:
     ]
     _count_lost(batch, trace, orphan, ancestry.reached)
     keep = ancestry.reached & chosen[ancestry.top]
-    forest = _forest(batch, names, trace, parent, ancestry, keep, orphan, options)
+    kind = "endpoint" if options.roots == "endpoint" else "entry"
+    forest = grow(
+        batch,
+        names,
+        Kept(trace, parent, ancestry.depth, ancestry.top, keep, orphan=orphan, root_kind=kind),
+    )
     return Planted(
         forest=forest,
         trace=trace[forest.origin[: len(forest.trees.trace_id)]],
@@ -155,82 +160,3 @@ def _count_lost(batch: Batch, trace: Ints, orphan: Flags, reached: Flags) -> Non
         for number, count in enumerate(np.bincount(trace[lost]).tolist()):
             if count:
                 batch.ledger.setdefault(number, {})[entry] = count
-
-
-def _forest(
-    batch: Batch,
-    names: Names,
-    trace: Ints,
-    parent: Ints,
-    ancestry: _Ancestry,
-    keep: Flags,
-    orphan: Flags,
-    options: IngestOptions,
-) -> Forest:
-    kept = np.flatnonzero(keep)
-    order = kept[np.argsort(ancestry.depth[kept], kind="stable")]
-    count = len(order)
-    row_of = np.full(len(keep) + 1, -1, np.int64)
-    row_of[order] = np.arange(count)
-    depths = np.bincount(ancestry.depth[order]) if count else np.zeros(0, np.int64)
-    edges = np.concatenate([[0], np.cumsum(depths)]).tolist()
-    start = np.array(batch.start_us, np.int64)
-    roots = order[: edges[1]] if count else order
-    process = np.array(batch.process, np.int64)[order]
-    return Forest(
-        trees=_trees(batch, trace, roots, orphan, row_of[ancestry.top[order]], options),
-        tree=row_of[ancestry.top[order]],
-        parent=row_of[parent[order]],
-        levels=[slice(a, b) for a, b in zip(edges, edges[1:], strict=False)],
-        start_us=start[order],
-        end_us=(start + np.array(batch.duration_us, np.int64))[order],
-        endpoint=np.array(batch.endpoint, np.int64)[order],
-        host=np.array(names.hosts_of, np.int64)[process],
-        clock=np.array(names.clocks_of, np.int64)[process],
-        kind=np.array(batch.kind, np.int64)[order],
-        failed=lambda rows: np.array(
-            failed([batch.tags[place] for place in order[rows].tolist()]), np.bool_
-        ),
-        follows=_marked(batch.follows, len(keep))[order],
-        span_ids=batch.span_id,
-        origin=order,
-        endpoint_ids=np.array(names.endpoint_ids, np.int64),
-        endpoint_services=np.array(names.endpoint_services, np.int64),
-        hosts=names.hosts,
-    )
-
-
-def _marked(rows: list[int], count: int) -> Flags:
-    flags = np.zeros(count, np.bool_)
-    flags[rows] = True
-    return flags
-
-
-def _trees(
-    batch: Batch, trace: Ints, roots: Ints, orphan: Flags, tree: Ints, options: IngestOptions
-) -> Trees:
-    """What is known of each tree; a trace's ledger stands with its largest tree."""
-    owners = trace[roots].tolist()
-    sizes = np.bincount(tree, minlength=len(roots)).tolist()
-    largest: dict[int, int] = {}
-    for number, (owner, root) in enumerate(zip(owners, roots.tolist(), strict=True)):
-        best = largest.get(owner)
-        if owner in batch.ledger and (
-            best is None
-            or (-sizes[number], batch.span_id[root]) < (-sizes[best], batch.span_id[roots[best]])
-        ):
-            largest[owner] = number
-    ledgers: list[dict[str, int]] = [{} for _ in owners]
-    for owner, number in largest.items():
-        ledgers[number] = batch.ledger[owner]
-    kinds = ["endpoint" if options.roots == "endpoint" else "entry"] * len(owners)
-    if options.roots == "orphans":
-        kinds = ["orphan" if flag else "entry" for flag in orphan[roots].tolist()]
-    return Trees(
-        trace_id=[batch.trace_id[owner] for owner in owners],
-        source=[batch.source[owner] for owner in owners],
-        position=[batch.position[owner] for owner in owners],
-        root_kind=kinds,
-        weight=[weight(batch.tags[root]) for root in roots.tolist()],
-        ledger=ledgers,
-    )

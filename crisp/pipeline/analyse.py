@@ -28,7 +28,23 @@ _ORDER = {
     "hosts": ("host", "attribute", "value"),
     "rejects": ("source", "position", "trace_id", "reason", "detail"),
 }
-_SLIM = pa.schema([field for field in MAPPED["traces"] if not pa.types.is_nested(field.type)])
+_SLIM = pa.schema(
+    [
+        MAPPED["traces"].field(name)
+        for name in (
+            "date",
+            "document",
+            "tree_id",
+            "endpoint_id",
+            "trace_id",
+            "start_us",
+            "latency_us",
+            "spans",
+            "source",
+            "position",
+        )
+    ]
+)
 _WINNERS = pa.schema(
     [_SLIM.field(name) for name in ("date", "document", "tree_id", "endpoint_id", "spans")]
 )
@@ -119,8 +135,7 @@ _ONE_DAY = "SELECT * FROM rows WHERE date = '{date}'"
 
 def _merge(engine: Engine, mapped: dict[str, Table]) -> tuple[dict[str, Table], Table]:
     """The lake's tables with their day, and which copy of each tree counts."""
-    columns = ", ".join(_SLIM.names)
-    slim = engine.keep(engine.sql(f"SELECT {columns} FROM traces", _SLIM, traces=mapped["traces"]))
+    slim = engine.keep(engine.sql(sql("lake_slim"), _SLIM, traces=mapped["traces"]))
     winners = engine.keep(engine.sql(sql("lake_winners"), _WINNERS, slim=slim))
     tables = {
         "traces": engine.sql(

@@ -120,9 +120,11 @@ def _flush(
     numbers = np.array(documents, np.int64)[planted.trace]
     for table, day, mask, rows in lake_rows(analysis, all_paths=path.all_paths):
         if table == "traces":
-            rows = rows.add_column(0, _DOCUMENT, arrow.ints(numbers[mask]))
             state.endpoints.setdefault(day, set()).update(_endpoints(analysis, mask))
-        yield table, _with_day(rows, day)
+            numbered = rows.add_column(0, _DOCUMENT, arrow.ints(numbers[mask]))
+            yield table, _with_day(numbered, day)
+        else:
+            yield table, _with_day(rows, day)
 
 
 def _endpoints(analysis: Analysis, mask: Flags) -> list[int]:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from crisp import schema, store
-from crisp.aggregate import band_edges, histogram_bins, limits, sql
+from crisp.aggregate import band_edges, day_edges, histogram_bins, limits, sql
 from crisp.engine import Engine, Table
 from crisp.errors import LakeError
 from crisp.options import AggregateOptions
@@ -27,6 +27,19 @@ _TREE_COLUMNS = (
     "spans",
 )
 TREES = pa.schema([*(schema.TRACES.field(name) for name in _TREE_COLUMNS), pa.field("band", _I64)])
+_SLIM = pa.schema(
+    [
+        schema.TRACES.field(name)
+        for name in (
+            *_TREE_COLUMNS,
+            "unique_endpoints",
+            "depth",
+            "concurrency",
+            "cp_spans",
+            "cp_endpoints",
+        )
+    ]
+)
 PATH_USE = pa.schema(
     [
         ("endpoint_id", _I64),
@@ -41,7 +54,6 @@ PATH_USE = pa.schema(
         ("span_id", _TEXT),
     ]
 )
-_DATED = pa.schema([("endpoint_id", _I64), ("day", _TEXT), ("latency_us", _I64)])
 _ORDER = {
     "fleet": ("service", "operation"),
     "daily": ("endpoint_id", "day"),
@@ -106,9 +118,7 @@ def _tables(
         return engine.sql(sql(name), schema.MARTS[name], **tables)
 
     traces = lake_table("traces")
-    columns = ", ".join(f.name for f in schema.TRACES if not pa.types.is_nested(f.type))
-    flat = pa.schema([f for f in schema.TRACES if not pa.types.is_nested(f.type)])
-    slim = engine.keep(engine.sql(f"SELECT {columns} FROM traces", flat, traces=traces))
+    slim = engine.keep(engine.sql(sql("slim"), _SLIM, traces=traces))
     edges = engine.table(band_edges(options.edges))
     trees = engine.keep(engine.sql(sql("trees"), TREES, traces=slim, edges=edges))
     paths = engine.explode(traces, "paths", {"tree_id": "tree_id"})
@@ -120,12 +130,13 @@ def _tables(
         engine.sql(sql("lake_distinct"), schema.ENDPOINT_NAMES, rows=lake_table("endpoint_names"))
     )
     cct = engine.keep(mart("cct", path_use=path_use))
+    kept = engine.table(limits(options.exemplars))
     entries = engine.explode(
         traces, "ledger", {"endpoint_id": "endpoint_id", "trace_id": "trace_id"}
     )
     return {
         "fleet": mart("fleet", trees=trees, uses=uses, endpoint_names=names),
-        "daily": mart("daily", dated=_dated(engine, lake, days)),
+        "daily": mart("daily", trees=trees, days=engine.table(day_edges(days))),
         "bands": mart("bands", trees=trees, edges=edges),
         "cct": cct,
         "path_stats": mart("path_stats", path_use=path_use, trees=trees),
@@ -133,7 +144,7 @@ def _tables(
             "exemplars",
             path_use=path_use,
             trees=trees,
-            limits=engine.table(limits(options.exemplars)),
+            limits=kept,
         ),
         "bottom_up": mart("bottom_up", uses=uses, trees=trees, endpoint_names=names),
         "histograms": mart(
@@ -150,16 +161,3 @@ def _tables(
         ),
         "endpoint_names": names,
     }
-
-
-def _dated(engine: Engine, lake: Path, days: Sequence[str]) -> Table:
-    """Latencies with the day they were filed under."""
-    parts = {
-        f"day_{number}": engine.read(store.files(lake, day, "traces"), schema.TRACES)
-        for number, day in enumerate(days)
-    }
-    query = " UNION ALL ".join(
-        f"SELECT endpoint_id, '{day}' AS day, latency_us FROM {name}"
-        for name, day in zip(parts, days, strict=True)
-    )
-    return engine.sql(query, _DATED, **parts)

@@ -18,16 +18,21 @@ from crisp.synth.programs import Node, Step, expected_step_us
 # How often a call goes to an endpoint that exists already, if one of the right size does.
 _SHARED = 0.5
 _OPTIONAL = 0.25
-_PARALLEL = 0.3
 _ASYNCHRONOUS = 0.12
+# How often neighbours that are plain calls are made at once, and how many of them at most.
+_PARALLEL = 0.15
 _MOST = 5
-_SCATTERED = (0.6, 0.9)
+# Calls made at once hold this share of the spans below a server: together with their number
+# it decides how much of a trace is off its critical path, and how many spans are open at once.
+_SCATTERED = (0.55, 0.85)
+_FEWEST = 1.3
+_SPANS_PER_CALL = 70
+# The deepest of them is this many times as large as the mean, and large enough for its depth:
+# some spans for each level. The others are flat, up to a size.
 _DEEP = (1.0, 1.5)
-_EXTRA = 1.6
+_SPANS_PER_LEVEL = 1.3
 _FLAT = 25
-_CHAIN = 1.5
-_WIDTH = (5, 2)
-_MORE = 80
+# Own work of an entry's main call beside the latency of all other calls.
 _MAIN = (0.2, 0.4)
 
 
@@ -35,9 +40,8 @@ def entry(builder: Builder, number: int, service: str, spans: float) -> Node:
     """The program of the ``number``-th entry of ``service``, of about ``spans`` spans."""
     operation = names.entry_operation(service, number)
     site = builder.site(service, operation, "server", "http")
-    return _server(
-        builder, site, spans, shapes.depth_of(spans), shapes.fanout_of(spans), pair=spans >= 12
-    )
+    depth, fanout = shapes.depth_of(spans), shapes.fanout_of(spans)
+    return _server(builder, site, spans, depth, fanout, main=spans >= 12)
 
 
 def background(builder: Builder, number: int) -> Node:
@@ -50,20 +54,20 @@ def background(builder: Builder, number: int) -> Node:
 
 
 def _server(
-    builder: Builder, site: int, spans: float, depth: int, fanout: int, pair: bool = False
+    builder: Builder, site: int, spans: float, depth: int, fanout: int, main: bool = False
 ) -> Node:
-    """A server node: calls at once, one of them deep, a fan-out, and others within the budget.
+    """A server node: calls at once, one of them deep; a fan-out; others until the budget ends.
 
-    With ``pair`` it also has a cache and a main call with nothing beside it, so that every
-    kind of fault finds a place.
+    With ``main`` it also has a cache, and a call with nothing beside it that weighs much in
+    its latency, so that every kind of fault finds a place where it shows.
     """
     draw = builder.draw
     service = builder.sites[site].service
-    left = spans - 1
-    steps = [cache(builder, service, 0.85)] if pair else []
-    left -= sum(step.spans for step in steps) + (3 if pair else 0)
+    steps = [cache(builder, service, 0.85)] if main else []
+    left = spans - 1 - sum(step.spans for step in steps) - 3 * main
     if depth >= 2 and left >= 2:
-        size = left * draw.uniform(*_SCATTERED) if left > max(6, _CHAIN * depth) else left
+        few = left <= max(6, _SPANS_PER_LEVEL * depth)
+        size = left if few else left * draw.uniform(*_SCATTERED)
         below = fanout if size > 3 * fanout and draw.random() < 0.6 else 0
         fanout = 0 if below else fanout
         steps.append(_scatter(builder, service, size, depth - 2, below))
@@ -77,17 +81,21 @@ def _server(
         steps.append(step)
         left -= step.spans
     steps = _arranged(steps, draw)
-    if pair:
+    if main:
         steps.insert(draw.randrange(len(steps) + 1), _main_call(builder, service, steps))
     return make_node(builder, site, "server", steps)
 
 
 def _scatter(builder: Builder, caller: str, spans: float, depth: int, fanout: int) -> Step:
-    """Calls made at once, of ``spans`` in all: one ``depth`` deep, others about as large."""
+    """Calls made at once, of ``spans`` in all: one ``depth`` deep, others flat and about as large.
+
+    The more spans, the more calls: Uber's spans open at once grow with the size of a trace.
+    """
     draw = builder.draw
-    count = min(2 + int(draw.random() * (_EXTRA + spans / _MORE)), max(int(spans / 2), 1))
-    deep = min(max(spans * draw.uniform(*_DEEP) / count, _CHAIN * depth + 2), spans)
-    calls = [_call(builder, caller, max(deep - 1, 1), depth, fanout)]
+    count = 2 + int(draw.random() * (_FEWEST + spans / _SPANS_PER_CALL))
+    count = min(count, max(int(spans / 2), 1))
+    deep = max(spans * draw.uniform(*_DEEP) / count, _SPANS_PER_LEVEL * depth + 2)
+    calls = [_call(builder, caller, max(min(deep, spans) - 1, 1), depth, fanout)]
     size = (spans - calls[0].spans) / max(count - 1, 1)
     while len(calls) < count and size >= 1:
         below = min(depth, 2 if size > _FLAT else 0)
@@ -96,18 +104,16 @@ def _scatter(builder: Builder, caller: str, spans: float, depth: int, fanout: in
 
 
 def _main_call(builder: Builder, caller: str, others: list[Step]) -> Step:
-    """A call that the entry makes alone, with a good share of its latency as its own work.
+    """A call of three spans whose server works for a good part of its caller's latency.
 
-    The paper's example: one endpoint that holds 47 % of the latency (section 4.7.1).
+    As in the paper (section 4.7.1), where one endpoint below the entry holds 47 % of it.
     """
     draw = builder.draw
-    rest = sum(expected_step_us(step) for step in others)
     service = draw.choice(builder.services)
-    site = _new_site(builder, service)
     read = Step(calls=(store(builder, service, "db"),))
-    server = make_node(builder, site, "server", [read])
-    least = draw.uniform(*_MAIN) * rest
-    server = replace(server, work_us=max(server.work_us, least), sigma=0.3)
+    server = make_node(builder, _new_site(builder, service), "server", [read])
+    least = draw.uniform(*_MAIN) * sum(expected_step_us(step) for step in others)
+    server = replace(server, work_us=max(server.work_us, least))
     return Step(calls=(_client(builder, caller, server),))
 
 
@@ -135,7 +141,7 @@ def _loop(builder: Builder, service: str, left: float, depth: int, fanout: int) 
     draw = builder.draw
     repeat = 0.6 * fanout
     serial = draw.random() < (0.3 if fanout < 12 else 0.1)
-    width = 1 if serial else draw.randint(max(2, fanout // _WIDTH[0]), max(4, fanout // _WIDTH[1]))
+    width = 1 if serial else draw.randint(max(2, fanout // 5), max(4, fanout // 2))
     if depth >= 2 and left >= 2.5 * repeat:
         size = min(left / repeat, 6) - 1
         call = _call(builder, service, size, min(depth - 2, 2), 0)
