@@ -85,7 +85,7 @@ lint: setup-dev ## ruff, import layers, mypy --strict, front-end lint and types
 	$(BIN)/mypy --strict
 	cd $(WEB) && npm run --silent lint
 
-bench: setup ## speed, memory and accuracy; prints one table each
+bench: setup-dev ## speed, memory and accuracy; prints one table each
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 check: lint test ## what CI runs
@@ -100,6 +100,6 @@ lock: ## resolve requirements/*.txt again; they hold hashes and no index address
 	@PYTHON=$(PYTHON) scripts/lock
 
 clean: ## remove everything that make has made
-	rm -rf $(VENV) $(MODULES) $(STATIC) dist demo-out
+	rm -rf $(VENV) $(MODULES) $(STATIC) build dist demo-out
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
