@@ -14,12 +14,13 @@ def end_with_parent(stopped: Connection | None = None) -> None:
     Or when it closes its end of the pipe ``stopped``.
     """
     parent = parent_process()
-    ends = [end for end in (parent and parent.sentinel, stopped) if end is not None]
+    ends: list[int | Connection] = [] if parent is None else [parent.sentinel]
+    if stopped is not None:
+        ends.append(stopped)
 
     def watch() -> None:
-        wait(ends)
-        os._exit(1)
+        if ends:
+            wait(ends)
+            os._exit(1)
 
-    if not ends:
-        return
     threading.Thread(target=watch, daemon=True).start()

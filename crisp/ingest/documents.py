@@ -128,7 +128,7 @@ def _whole(text: bytes, damage: str | None) -> Iterator[Read]:
 def _saved(text: bytes, *, damaged: bool) -> list[Read]:
     """The documents of ``text``; when it is broken, as many good ones as can be found in it."""
     documents = list(_shared(0, text))
-    if not _is_broken(documents):
+    if not _is_broken(documents, text):
         return documents
     saved = _scan_text(text)
     if _good(saved) < len(saved):
@@ -138,9 +138,14 @@ def _saved(text: bytes, *, damaged: bool) -> list[Read]:
     return [read for read in saved if not (damaged and _is(read, Reject.TRUNCATED))]
 
 
-def _is_broken(documents: list[Read]) -> bool:
-    """The text was no JSON, so that nothing could be told apart in it."""
-    return len(documents) == 1 and any(_is(documents[0], reason) for reason in _BROKEN)
+def _is_broken(documents: list[Read], text: bytes | memoryview) -> bool:
+    """The text is not one JSON value, so that nothing could be told apart in it."""
+    if len(documents) != 1:
+        return False
+    alone = documents[0]
+    return any(_is(alone, reason) for reason in _BROKEN) or (
+        _is(alone, Reject.NOT_A_TRACE) and not jaeger.is_complete(bytes(text))
+    )
 
 
 def _is(document: Read, reason: Reject) -> bool:
@@ -224,7 +229,7 @@ def _line(line: memoryview, position: int) -> Iterator[Read]:
     if not text:
         return
     documents = list(_shared(position, text))
-    if _is_broken(documents) and _SPANS in (packed := bytes(line)):
-        saved = _scan_text(packed, position)
+    if _is_broken(documents, text) and _SPANS in (whole_line := bytes(line)):
+        saved = _scan_text(whole_line, position)
         documents = saved if _good(saved) else documents
     yield from documents

@@ -18,15 +18,15 @@ from crisp.synth.programs import Node, Step, expected_step_us
 # How often a call goes to an endpoint that exists already, if one of the right size does.
 _SHARED = 0.5
 _OPTIONAL = 0.25
-_ASYNCHRONOUS = 0.12
+_ASYNCHRONOUS = 0.22
 # How often neighbours that are plain calls are made at once, and how many of them at most.
 _PARALLEL = 0.15
 _MOST = 5
 # Calls made at once hold this share of the spans below a server: together with their number
 # it decides how much of a trace is off its critical path, and how many spans are open at once.
 _SCATTERED = (0.55, 0.85)
-_FEWEST = 1.3
-_SPANS_PER_CALL = 70
+_FEWEST = 1.5
+_SPANS_PER_CALL = 45
 # The deepest of them is this many times as large as the mean, and large enough for its depth:
 # some spans for each level. The others are flat, up to a size.
 _DEEP = (1.0, 1.5)

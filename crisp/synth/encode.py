@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import zlib
 from dataclasses import dataclass
+from random import Random
 
 from crisp.synth.programs import Host, Site, World
 
@@ -26,10 +27,11 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Texts:
-    """All prepared text of a world: of sites, and of processes (one for each host)."""
+    """All prepared text of a world: of sites; of processes and what spans say of their host."""
 
     sites: tuple[Text, ...]
     processes: tuple[str, ...]
+    hosts: tuple[str, ...]
 
 
 def prepare(world: World) -> Texts:
@@ -37,6 +39,7 @@ def prepare(world: World) -> Texts:
     return Texts(
         tuple(_site_text(site) for site in world.sites),
         tuple(_process(host) for host in world.hosts),
+        tuple(_placed(host) for host in world.hosts),
     )
 
 
@@ -77,36 +80,57 @@ def _process(host: Host) -> str:
     return f'{{"serviceName":{json.dumps(host.service)},"tags":[{",".join(tags)}]}}'
 
 
+def _placed(host: Host) -> str:
+    """The tags that every span has of its host."""
+    return f"{tag('az', host.zone[-1])},{tag('cpu', zlib.crc32(host.sku.encode()) % 10)}"
+
+
 # The holes, in this order: trace id, span id, references with their comma or nothing, start,
-# duration, thread, size in bytes, peer address, request id, further tags each behind a comma,
-# time of the log, process. ``%.0s`` swallows a value where a sparse span has no place for it.
+# duration; in the tags: tags of the host, thread, size in bytes, pod of the caller, request
+# id, further tags each behind a comma; time of the log, process. ``%.0s`` swallows a value
+# where a sparse span has no place for it.
 _HEAD = '{"traceID":"%s","spanID":"%s","operationName":OP,%s"startTime":%d,"duration":%d,'
 _HOLES = (
-    ',{"key":"thread.id","type":"int64","value":%d}'
-    ',{"key":"bytes","type":"int64","value":%d}'
-    ',{"key":"peer.ip","type":"string","value":"%s"}'
-    ',{"key":"request.id","type":"string","value":"%s"}%s'
+    "%s",
+    '{"key":"tid","type":"int64","value":%d}',
+    '{"key":"len","type":"int64","value":%d}',
+    '{"key":"pod","type":"string","value":"%s"}',
+    '{"key":"req","type":"string","value":"%s"}%s',
 )
-_TAIL = '"processID":"%s","warnings":null}'
-_SKIP_TAGS = "%.0s" * 5
+_TAIL = '"processID":"%s"}'
+_NULLS = '"processID":"%s","warnings":null}'
+_SKIP_TAGS = "%.0s" * 6
 _SPARSE = (
-    '"tags":null,' + _SKIP_TAGS + '"logs":null,%.0s' + _TAIL,
-    '"tags":[],' + _SKIP_TAGS + '"logs":[],%.0s' + _TAIL,
-    _SKIP_TAGS + '%.0s"processID":"%s"}',
-    '"tags":[TAGS' + _HOLES + '],"logs":null,%.0s"processID":"%s","warnings":'
-    '["clock skew adjustment disabled; not applying calculated delta of 1.5ms"]}',
+    '"tags":null,' + _SKIP_TAGS + '"logs":null,%.0s' + _NULLS,
+    '"tags":[],' + _SKIP_TAGS + '"logs":[],%.0s' + _NULLS,
+    _SKIP_TAGS + "%.0s" + _TAIL,
+    '"tags":[TAGS],"logs":null,%.0s"processID":"%s","warnings":["clock skew not adjusted"]}',
 )
 
 
 def _site_text(site: Site) -> Text:
     head = _HEAD.replace("OP", _plain(json.dumps(site.operation)))
-    tags = _plain(",".join(tag(key, value) for key, value in _tags(site, failed=False)))
-    wrong = _plain(",".join(tag(key, value) for key, value in _tags(site, failed=True)))
+    tags, wrong = _all_tags(site, failed=False), _all_tags(site, failed=True)
     return Text(
-        plain=head + f'"tags":[{tags}{_HOLES}],' + _log(_event(site)) + _TAIL,
-        failed=head + f'"tags":[{wrong}{_HOLES}],' + _log("error", "upstream timed out") + _TAIL,
+        plain=head + f'"tags":[{tags}],' + _log(_event(site)) + _TAIL,
+        failed=head + f'"tags":[{wrong}],' + _log("error", "upstream timed out") + _TAIL,
         sparse=tuple(head + rest.replace("TAGS", tags) for rest in _SPARSE),
     )
+
+
+def _all_tags(site: Site, failed: bool) -> str:
+    """The tags as part of a format: no order is the same everywhere, as with real clients."""
+    fixed = [_plain(tag(key, value)) for key, value in _tags(site, failed)]
+    draw = Random(site.endpoint)
+    draw.shuffle(fixed)
+    for place, hole in zip(_places(len(fixed), draw), reversed(_HOLES), strict=True):
+        fixed.insert(place, hole)
+    return ",".join(fixed)
+
+
+def _places(count: int, draw: Random) -> list[int]:
+    """Where each of the holes goes between ``count`` tags, the last hole first."""
+    return sorted((draw.randint(0, count) for _ in _HOLES), reverse=True)
 
 
 def _plain(text: str) -> str:
@@ -120,35 +144,36 @@ def _log(event: str, message: str = "") -> str:
 
 
 def _event(site: Site) -> str:
-    return {"server": "request handled", "client": "response read"}.get(site.kind, "done")
+    return {"server": "handled", "client": "read"}.get(site.kind, "done")
 
 
 def _tags(site: Site, failed: bool) -> list[tuple[str, JsonValue]]:
-    """Constant tags of a site, after the habits of OpenTelemetry's and Jaeger's clients."""
-    tags: list[tuple[str, JsonValue]] = [("component", site.system or "app")]
+    """Constant tags of a site: few letters each, as where every byte is paid for."""
+    number = zlib.crc32(site.endpoint.encode())
+    tags: list[tuple[str, JsonValue]] = [
+        ("lib", site.system or "app"),
+        ("line", number % 900),
+        ("qos", number % 4),
+        ("try", 1),
+    ]
     if site.kind != "internal":
         tags.append(("span.kind", site.kind))
-    tags += _system_tags(site, failed)
-    tags.append(("retry", False))
+    tags += _system_tags(site, number, failed)
     if failed:
         tags += [("error", True), ("otel.status_code", "ERROR")]
     return tags
 
 
-def _system_tags(site: Site, failed: bool) -> list[tuple[str, JsonValue]]:
-    number = zlib.crc32(site.endpoint.encode())
-    first, _, rest = site.operation.partition(" ")
+def _system_tags(site: Site, number: int, failed: bool) -> list[tuple[str, JsonValue]]:
     match site.system:
         case "http":
-            status = 503 if failed else 200
-            return [("http.method", first), ("http.url", rest), ("http.status_code", status)]
+            return [("status", 503 if failed else 200)]
         case "grpc":
-            method = site.operation.rpartition("/")[2]
-            return [("rpc.method", method), ("grpc.code", 14 if failed else 0)]
+            return [("grpc.code", 14 if failed else 0)]
         case "postgresql":
-            return [("db.name", site.service.partition("-")[0]), ("db.rows", number % 40)]
+            return [("shard", number % 16), ("rows", number % 40)]
         case "redis":
-            return [("db.keys", 1 + number % 8), ("db.index", number % 4)]
+            return [("keys", 1 + number % 8)]
         case "kafka":
-            return [("kafka.partition", number % 64)]
-    return [("code.lineno", number % 900)]
+            return [("partition", number % 64), ("acks", 1)]
+    return [("pool", number % 16), ("beta", False)]

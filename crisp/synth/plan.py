@@ -144,11 +144,10 @@ def trace_json(plan: Plan, index: int) -> tuple[bytes, int]:
 def _encoded(plan: Plan, name: str, spans: Spans, marks: Marks) -> tuple[bytes, int]:
     """The bytes and the number of spans written."""
     sites, hosts, offsets = plan.texts.sites, plan.world.hosts, plan.offsets_us
-    ids = marks.span_id
+    ids, placed = marks.span_id, plan.texts.hosts
     simple = f'"references":[{encode.reference("CHILD_OF", name, "%s")}],'
     processes: dict[int, str] = {}
     written = []
-    request = f"{name[:4]}-{name[4:10]}"
     for row, (node, above, start, end, host) in enumerate(
         zip(spans.node, spans.parent, spans.start, spans.end, spans.host, strict=True)
     ):
@@ -168,10 +167,11 @@ def _encoded(plan: Plan, name: str, spans: Spans, marks: Marks) -> tuple[bytes, 
         big = f",{encode.tag('entity.version', marks.big[row])}" if row in marks.big else ""
         shown = start + offsets[host]
         noise = int(ids[row][:4], 16)
-        peer = hosts[spans.host[above] if above >= 0 else host].ip
+        caller = hosts[spans.host[above] if above >= 0 else host].name[-5:]
+        middle = shown + ((end - start) >> 1)
         span = form % (
             *(name, ids[row], references, shown, end - start),
-            *(noise & 63, noise, peer, request, big, shown + ((end - start) >> 1), process),
+            *(placed[host], noise & 63, noise, caller, name[:6], big, middle, process),
         )
         written += [span, span] if row in marks.copied else [span]
     text_of_trace = encode.document(name, written, processes, plan.texts)

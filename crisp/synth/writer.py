@@ -21,7 +21,7 @@ from crisp.synth.plan import DAY_US, Plan, plan, trace_id, trace_json
 TRUTH = "_truth.json"  # readers of data folders pass over names with an underscore
 _GENERATOR = "crisp synth"
 _FILE_BYTES = 64_000_000
-_SPAN_BYTES = 920
+_SPAN_BYTES = 930
 _FILES_PER_TASK = 500
 
 Progress = Callable[[int, int], None]
