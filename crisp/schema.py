@@ -321,7 +321,7 @@ LEDGERS = pa.schema(
         _column("traces", _I64, "trees it happened in"),
         _column("spans", _I64, "spans it was done to"),
         _column("amount_us", _I64, "time concerned"),
-        _column("example", _TEXT, "trace id where the amount is largest, ties to the smallest id"),
+        _column("example", _TEXT, "trace with the largest amount; ties: most spans, smallest id"),
     ]
 )
 

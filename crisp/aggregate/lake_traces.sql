@@ -1,4 +1,4 @@
--- Analysed trees of a run, each tree once.
+-- Analysed trees of a run, each tree once, in the order they were read.
 -- in: traces (as mapped), winners
 SELECT traces.*
 FROM traces

@@ -74,5 +74,8 @@ class Engine(Protocol):
         ...
 
     def write(self, table: Table, target: Path, order_by: Sequence[str]) -> None:
-        """Write the rows as Parquet files into the new folder ``target``, ordered."""
+        """Write the rows as Parquet files into the new folder ``target``, ordered.
+
+        Without ``order_by`` they stay in the order of the shards and files they come from.
+        """
         ...

@@ -135,9 +135,9 @@ class DuckDB:
     def write(self, table: Table, target: Path, order_by: Sequence[str]) -> None:
         """See `crisp.engine.Engine.write`."""
         target.mkdir(parents=True)
-        order = ", ".join(map(_name, order_by))
+        order = f" ORDER BY {', '.join(map(_name, order_by))}" if order_by else ""
         self._run(
-            f"COPY (SELECT * FROM {table.name} ORDER BY {order})"
+            f"COPY (SELECT * FROM {table.name}{order})"
             f" TO {_text(str(target / 'part-0.parquet'))} (FORMAT parquet, COMPRESSION zstd)"
         )
 

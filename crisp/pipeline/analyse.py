@@ -21,7 +21,7 @@ from crisp.options import IngestOptions, PathOptions
 from crisp.pipeline.mapping import COUNTS, MAPPED, dated, map_shard
 
 _ORDER = {
-    "traces": ("endpoint_id", "start_us", "tree_id"),
+    "traces": (),  # as they were read: sorting nested rows would need memory for a whole day
     "call_paths": ("depth", "path_id"),
     "calls": ("caller_id", "endpoint_id"),
     "endpoint_names": ("service", "operation"),
@@ -52,6 +52,7 @@ _DAYS = pa.schema(
     [("date", pa.string()), *((name, pa.int64()) for name in ("analysed", "trees", "spans"))]
 )
 _ENDPOINTS = pa.schema([("endpoints", pa.int64())])
+_COPIES = pa.schema([("copies", pa.int64())])
 _REASONS = pa.schema([("reason", pa.string()), ("documents", pa.int64())])
 
 
@@ -137,13 +138,14 @@ def _merge(engine: Engine, mapped: dict[str, Table]) -> tuple[dict[str, Table], 
     """The lake's tables with their day, and which copy of each tree counts."""
     slim = engine.keep(engine.sql(sql("lake_slim"), _SLIM, traces=mapped["traces"]))
     winners = engine.keep(engine.sql(sql("lake_winners"), _WINNERS, slim=slim))
+    copies = engine.collect(engine.sql(sql("lake_copies"), _COPIES, slim=slim, winners=winners))
+    once = mapped["traces"]
+    if copies.to_pylist()[0]["copies"]:
+        once = engine.sql(
+            sql("lake_traces"), MAPPED["traces"], traces=mapped["traces"], winners=winners
+        )
     tables = {
-        "traces": engine.sql(
-            sql("lake_traces"),
-            dated(schema.TRACES),
-            traces=mapped["traces"],
-            winners=winners,
-        ),
+        "traces": once,
         "calls": engine.sql(sql("lake_calls"), MAPPED["calls"], calls=mapped["calls"]),
         "rejects": engine.keep(
             engine.sql(

@@ -25,7 +25,8 @@ _MOST = 5
 # Calls made at once hold this share of the spans below a server: together with their number
 # it decides how much of a trace is off its critical path, and how many spans are open at once.
 _SCATTERED = (0.55, 0.85)
-_FEWEST = 1.5
+# There are two of them and a drawn number more, below this and one for each so many spans.
+_MORE = 1.5
 _SPANS_PER_CALL = 45
 # The deepest of them is this many times as large as the mean, and large enough for its depth:
 # some spans for each level. The others are flat, up to a size.
@@ -92,7 +93,7 @@ def _scatter(builder: Builder, caller: str, spans: float, depth: int, fanout: in
     The more spans, the more calls: Uber's spans open at once grow with the size of a trace.
     """
     draw = builder.draw
-    count = 2 + int(draw.random() * (_FEWEST + spans / _SPANS_PER_CALL))
+    count = 2 + int(draw.random() * (_MORE + spans / _SPANS_PER_CALL))
     count = min(count, max(int(spans / 2), 1))
     deep = max(spans * draw.uniform(*_DEEP) / count, _SPANS_PER_LEVEL * depth + 2)
     calls = [_call(builder, caller, max(min(deep, spans) - 1, 1), depth, fanout)]

@@ -80,7 +80,12 @@ def test_spans_have_the_fields_and_about_the_size_of_production() -> None:
     lines = list(generate(SynthOptions(day=DAY, traces=400)))
     traces = [json.loads(line) for line in lines]
     spans = [span for trace in traces for span in trace["spans"]]
-    assert 850 < sum(map(len, lines)) / len(spans) < 960
+    assert 850 < sum(map(len, lines)) / len(spans) < 950
+    tags = [[tag["key"] for tag in span["tags"]] for span in spans if span.get("tags")]
+    assert all(12 <= len(keys) <= 16 for keys in tags)
+    assert sum(len(span.get("logs") or ()) for span in spans) > 0.98 * len(spans)
+    # no reader may count on the place of a tag
+    assert len({keys.index("span.kind") for keys in tags if "span.kind" in keys}) >= 12
     assert sum(map(len, lines)) / len(lines) == pytest.approx(92_000, rel=0.1)
     for trace in traces[:50]:
         for span in trace["spans"]:
