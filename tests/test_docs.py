@@ -6,7 +6,6 @@ import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner
@@ -15,11 +14,11 @@ from crisp.cli import app
 from crisp.errors import Reject
 from crisp.options import POLICIES
 from scripts import data_dictionary
+from tests.drawing import START_US, jaeger, us
 
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 DEFINITIONS = (ROOT / "docs" / "definitions.md").read_text(encoding="utf-8")
-START_US = 1_700_000_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +26,9 @@ class Example:
     """A drawn trace, the segments it should give, and the ledger, if the page names one."""
 
     section: str
-    spans: list[tuple[str, str | None, int, int, str]]
+    drawing: str
     segments: list[tuple[str, int, int]]
     ledger: dict[str, dict[str, int]]
-
-
-def _us(milliseconds: str) -> int:
-    return round(float(milliseconds) * 1000)
 
 
 def _examples() -> list[Example]:
@@ -48,53 +43,17 @@ def _examples() -> list[Example]:
             section = block["section"]
             continue
         segments, _, ledger = block["path"].partition("\n")
-        found.append(Example(section, _spans(block["trace"]), _segments(segments), _ledger(ledger)))
+        found.append(Example(section, block["trace"], _segments(segments), _ledger(ledger)))
     return found
 
 
-def _spans(drawn: str) -> list[tuple[str, str | None, int, int, str]]:
-    """Rows ``name start end [kind]``; deeper indentation means child of the row above it."""
-    spans: list[tuple[str, str | None, int, int, str]] = []
-    above: list[tuple[str, int]] = []
-    for line in drawn.splitlines():
-        depth = len(line) - len(line.lstrip())
-        name, start, end, *kind = line.split()
-        above = [(other, at) for other, at in above if at < depth]
-        parent = above[-1][0] if above else None
-        spans.append((name, parent, _us(start), _us(end), "".join(kind)))
-        above.append((name, depth))
-    return spans
-
-
 def _segments(line: str) -> list[tuple[str, int, int]]:
-    return [
-        (name, _us(a), _us(b)) for name, a, b in re.findall(r"(\w+)\[([\d.]+),([\d.]+)\)", line)
-    ]
+    return [(name, us(a), us(b)) for name, a, b in re.findall(r"(\w+)\[([\d.]+),([\d.]+)\)", line)]
 
 
 def _ledger(line: str) -> dict[str, dict[str, int]]:
     entries = re.findall(r"(\w+) (\d+) spans? ([\d.]+) ms", line)
-    return {name: {"spans": int(n), "amount_us": _us(ms)} for name, n, ms in entries}
-
-
-def _jaeger(example: Example) -> dict[str, Any]:
-    spans = [
-        {
-            "traceID": "1",
-            "spanID": name,
-            "operationName": "work",
-            "references": [{"refType": "CHILD_OF", "traceID": "1", "spanID": parent}]
-            if parent
-            else [],
-            "startTime": START_US + start,
-            "duration": end - start,
-            "tags": [{"key": "span.kind", "type": "string", "value": kind}] if kind else [],
-            "processID": name,
-        }
-        for name, parent, start, end, kind in example.spans
-    ]
-    processes = {name: {"serviceName": name, "tags": []} for name, *_ in example.spans}
-    return {"data": [{"traceID": "1", "spans": spans, "processes": processes}]}
+    return {name: {"spans": int(n), "amount_us": us(ms)} for name, n, ms in entries}
 
 
 def test_definitions_hold_examples_of_every_rule() -> None:
@@ -114,13 +73,12 @@ def test_example_of_the_definitions_is_what_crisp_path_prints(
     example: Example, tmp_path: Path
 ) -> None:
     file = tmp_path / "trace.json"
-    file.write_text(json.dumps(_jaeger(example)), encoding="utf-8")
+    file.write_text(json.dumps(jaeger(example.drawing)), encoding="utf-8")
     result = CliRunner().invoke(app, ["path", str(file), "--json"], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     answer = json.loads(result.stdout)
-    origin = answer["segments"][0]["start_us"] - example.segments[0][1]
     assert [
-        (segment["service"], segment["start_us"] - origin, segment["end_us"] - origin)
+        (segment["service"], segment["start_us"] - START_US, segment["end_us"] - START_US)
         for segment in answer["segments"]
     ] == example.segments
     assert sum(path["exclusive_us"] for path in answer["call_paths"]) == answer["latency_us"]

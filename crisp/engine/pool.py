@@ -144,7 +144,11 @@ class _Writer:
     def _flush(self) -> None:
         if self._writer is None:
             self._writer = pq.ParquetWriter(
-                self.path, self._schema, compression="lz4", write_statistics=False
+                self.path,
+                self._schema,
+                compression="lz4",
+                use_dictionary=False,
+                write_statistics=False,
             )
         self._writer.write_table(pa.Table.from_batches(self._batches, self._schema))
         self._batches, self._bytes = [], 0

@@ -13,38 +13,52 @@ from crisp.forest import Kind
 from crisp.ingest.jaeger import tag_values
 
 _KIND_KEY = b'"span.kind"'
-_USUAL_KIND = re.compile(
-    rb'"span\.kind"\s*,\s*"type"\s*:\s*"string"\s*,\s*"value"\s*:\s*"([A-Za-z]+)"'
+_USUAL = re.compile(
+    rb'"span\.kind"\s*,\s*"type"\s*:\s*"string"\s*,\s*"value"\s*:\s*"([A-Za-z]+)"\s*'
 )
 _KINDS = {kind.name.lower(): int(kind) for kind in Kind}
 _KINDS |= {f"span_kind_{name}": value for name, value in list(_KINDS.items())}
-_USUAL = {
-    spelling.encode(): int(kind)
-    for kind in Kind
-    for spelling in (kind.name.lower(), kind.name.upper())
-}
-_ODD = -1
+_UNKNOWN = -1
 _TRUE = ("true", "1")
 _FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
 
 
 def kinds(texts: Sequence[bytes]) -> list[int]:
-    """`Kind` of each span by the text of its tags; `Kind.INTERNAL` where they do not say."""
-    search, usual = _USUAL_KIND.search, _USUAL.get
-    found = [usual(m[1], _ODD) if (m := search(text)) else _ODD for text in texts]
-    if _ODD in found:
+    """`Kind` of each span by the text of its tags; `Kind.INTERNAL` where they do not say.
+
+    The tag is nearly always written in one of a few ways, key first. What stands between the
+    key and the end of the tag is looked up; only what is not known is taken apart.
+    """
+    known = _ways_to_write.get
+    found = [
+        known(text[place : text.find(b"}", place)], _UNKNOWN)
+        if (place := text.find(_KIND_KEY)) >= 0
+        else 0
+        for text in texts
+    ]
+    if _UNKNOWN in found:
         found = [
-            _odd_kind(text) if kind == _ODD else kind
+            _learn(text) if kind == _UNKNOWN else kind
             for text, kind in zip(texts, found, strict=True)
         ]
     return found
 
 
-def _odd_kind(text: bytes) -> int:
-    """The kind where it is missing or written in an unusual way."""
-    if _KIND_KEY not in text:
-        return 0
-    return _KINDS.get(str(tag_values(text).get("span.kind", "")).lower(), 0)
+_ways_to_write: dict[bytes, int] = {}
+_WAYS = 1000
+
+
+def _learn(text: bytes) -> int:
+    """The kind in a way of writing that is not known yet, or not safe to know."""
+    place = text.find(_KIND_KEY)
+    written = text[place : text.find(b"}", place)]
+    usual = _USUAL.fullmatch(written)
+    if usual is None:
+        return _KINDS.get(str(tag_values(text).get("span.kind", "")).lower(), 0)
+    kind = _KINDS.get(usual[1].decode().lower(), 0)
+    if len(_ways_to_write) < _WAYS:
+        _ways_to_write[written] = kind
+    return kind
 
 
 def failed(texts: Sequence[bytes]) -> list[bool]:
