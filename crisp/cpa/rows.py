@@ -99,28 +99,43 @@ def _distinct_paths(analysis: Analysis, count: int) -> Ints:
 
 
 def _paths(analysis: Analysis, count: int) -> pa.Array:
+    """By path id, then host name; hosts are numbered as they were met, which says nothing."""
     forest, paths = analysis.forest, analysis.paths
+    order = np.lexsort((_ranks(forest.hosts, paths.host), paths.path_id, paths.tree))
     columns = [
-        paths.path_id,
-        arrow.texts(forest.hosts).take(arrow.ints(paths.host)),
-        paths.spans,
-        paths.exclusive_us,
-        paths.inclusive_us,
-        [forest.span_id(row) for row in paths.longest.tolist()],
-        paths.error,
+        paths.path_id[order],
+        pa.array(forest.hosts, pa.string()).take(pa.array(paths.host[order])),
+        paths.spans[order],
+        paths.exclusive_us[order],
+        paths.inclusive_us[order],
+        [forest.span_id(row) for row in paths.longest[order].tolist()],
+        paths.error[order],
     ]
     return _nested(paths.tree, count, PATH, columns)
 
 
+def _ranks(names: Sequence[str], places: Ints) -> Ints:
+    """Rank of ``names[place]`` among those in use, for each place."""
+    used, inverse = np.unique(places, return_inverse=True)
+    ranks = np.empty(len(used), np.int64)
+    ranks[sorted(range(len(used)), key=[names[place] for place in used].__getitem__)] = np.arange(
+        len(used)
+    )
+    return ranks[inverse]
+
+
 def _endpoints(analysis: Analysis, count: int) -> pa.Array:
+    """By endpoint id."""
     rows = analysis.endpoints
+    ids = analysis.forest.endpoint_ids[rows.endpoint]
+    order = np.lexsort((ids, rows.tree))
     columns = [
-        analysis.forest.endpoint_ids[rows.endpoint],
-        rows.spans,
-        rows.cp_spans,
-        rows.exclusive_us,
-        rows.inclusive_us,
-        rows.callers,
+        ids[order],
+        rows.spans[order],
+        rows.cp_spans[order],
+        rows.exclusive_us[order],
+        rows.inclusive_us[order],
+        rows.callers[order],
     ]
     return _nested(rows.tree, count, ENDPOINT_USE, columns)
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from crisp.cpa.analysis import Analysis, analyse
 from crisp.errors import InputError
+from crisp.forest import Ints
 from crisp.ingest.columns import Batch, Names, add
 from crisp.ingest.documents import Piece, read
 from crisp.ingest.jaeger import Bad
@@ -61,9 +63,10 @@ def tree_paths(
             filtered += planted.filtered
             problems += [_problem(why) for _, why in planted.rejected]
             analysis = analyse(planted.forest, path)
-            for tree in range(len(planted.forest.trees.trace_id)):
+            label = ["::".join(name) for name in names.endpoints]
+            for tree, rows in enumerate(_rows_by_tree(analysis)):
                 found += 1
-                yield _tree_path(analysis, names, tree, path)
+                yield _tree_path(analysis, names, label, tree, rows, path)
         else:
             problems.append(_problem(bad))
     if not found:
@@ -78,13 +81,40 @@ def _problem(bad: Bad) -> str:
     return f"{where}{bad.reason.meaning} ({bad.detail})"
 
 
-def _tree_path(analysis: Analysis, names: Names, tree: int, options: PathOptions) -> TreePath:
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Where one tree stands in what is known of all of them."""
+
+    segments: Ints
+    """its segments, in time order"""
+    path: Ints
+    """its spans on the path, as places in `Walked.row`"""
+
+
+def _rows_by_tree(analysis: Analysis) -> Iterator[_Rows]:
+    forest, walked = analysis.forest, analysis.walked
+    trees = np.arange(len(forest.trees.trace_id) + 1)
+    tree_of = forest.tree[walked.segments.row]
+    in_time = np.lexsort((walked.segments.start_us, tree_of))
+    segment_edges = np.searchsorted(tree_of[in_time], trees).tolist()
+    path_tree = forest.tree[walked.row]
+    by_tree = np.argsort(path_tree, kind="stable")
+    path_edges = np.searchsorted(path_tree[by_tree], trees).tolist()
+    for (a, b), (c, d) in zip(pairwise(segment_edges), pairwise(path_edges), strict=True):
+        yield _Rows(in_time[a:b], by_tree[c:d])
+
+
+def _tree_path(
+    analysis: Analysis,
+    names: Names,
+    label: list[str],
+    tree: int,
+    rows: _Rows,
+    options: PathOptions,
+) -> TreePath:
     forest = analysis.forest
-    label = ["::".join(name) for name in names.endpoints]
-    nodes, paths = _call_paths(analysis, tree, label)
-    segments = analysis.walked.segments
-    mine = np.flatnonzero(forest.tree[segments.row] == tree)
-    mine = mine[np.argsort(segments.start_us[mine])]
+    nodes, paths = _call_paths(analysis, rows.path, label)
+    segments, mine = analysis.walked.segments, rows.segments
     record = {
         "trace_id": forest.trees.trace_id[tree],
         "root_span_id": forest.span_id(tree),
@@ -117,16 +147,14 @@ def _tree_path(analysis: Analysis, names: Names, tree: int, options: PathOptions
 
 
 def _call_paths(
-    analysis: Analysis, tree: int, label: list[str]
+    analysis: Analysis, mine: Ints, label: list[str]
 ) -> tuple[list[Node], list[dict[str, Any]]]:
     """The call paths of one tree, merged over hosts, each behind the one it hangs from."""
     forest, walked = analysis.forest, analysis.walked
-    rows = [row for row in walked.row.tolist() if forest.tree[row] == tree]
-    cut = dict(zip(walked.row.tolist(), walked.end_us.tolist(), strict=True))
     sums: dict[int, list[int]] = {}
     above: dict[int, int] = {}
     names: dict[int, str] = {}
-    for row in rows:
+    for row, cut in zip(walked.row[mine].tolist(), walked.end_us[mine].tolist(), strict=True):
         path = int(analysis.path_id[row])
         parent = int(forest.parent[row])
         above[path] = int(analysis.path_id[parent]) if parent >= 0 else 0
@@ -134,7 +162,7 @@ def _call_paths(
         total = sums.setdefault(path, [0, 0, 0])
         total[0] += 1
         total[1] += int(analysis.exclusive_us[row])
-        total[2] += cut[row] - int(analysis.clipped.start_us[row])
+        total[2] += cut - int(analysis.clipped.start_us[row])
     below: dict[int, list[int]] = {}
     for path, parent in above.items():
         below.setdefault(parent, []).append(path)
