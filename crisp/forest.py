@@ -80,4 +80,5 @@ class Forest:
 
     def span_id(self, row: int) -> str:
         """Id of the span in ``row``."""
-        return self.span_ids[self.origin[row]]
+        span_id: str = self.span_ids[self.origin[row]]
+        return span_id

@@ -24,7 +24,7 @@ def _column(name: str, kind: pa.DataType, meaning: str) -> pa.Field:
 
 def meaning(field: pa.Field) -> str:
     """What a column means, in words."""
-    return (field.metadata or {}).get(b"meaning", b"").decode()
+    return str((field.metadata or {}).get(b"meaning", b""), "utf-8")
 
 
 PATH = pa.struct(

@@ -104,7 +104,7 @@ def _paths(analysis: Analysis, count: int) -> pa.Array:
     order = np.lexsort((_ranks(forest.hosts, paths.host), paths.path_id, paths.tree))
     columns = [
         paths.path_id[order],
-        pa.array(forest.hosts, pa.string()).take(pa.array(paths.host[order])),
+        arrow.texts(forest.hosts).take(arrow.ints(paths.host[order])),
         paths.spans[order],
         paths.exclusive_us[order],
         paths.inclusive_us[order],

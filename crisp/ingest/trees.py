@@ -127,7 +127,7 @@ def _below(parent: Ints, marked: Flags) -> Flags:
     count = len(parent)
     jump = np.append(np.where(parent < 0, count, parent), count)
     found = np.append(marked, False)
-    below = found[jump]
+    below: Flags = found[jump]
     for _ in range(max(count, 1).bit_length() + 1):
         if not (jump < count).any():
             break

@@ -86,5 +86,5 @@ def _three(value: float) -> str:
 
 
 def _half_up(value: float, digits: int) -> float:
-    scale = 10**digits
+    scale = float(10**digits)
     return math.floor(value * scale + 0.5) / scale

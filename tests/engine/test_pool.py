@@ -6,8 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +13,7 @@ import pytest
 from crisp.engine.duckdb import DuckDB
 from crisp.errors import CrispError, InputError
 from tests.engine.shards import SCHEMAS, Numbers, numbers
+from tests.processes import alive, end_session, in_session, until
 
 SHARDS = [Numbers(k, size) for k, size in enumerate([3, 50, 0, 7, 1, 20])]
 
@@ -126,34 +125,4 @@ def test_workers_end_at_once_when_the_run_is_killed_or_interrupted(
             until(lambda: not any(map(alive, workers)))
             until(lambda: not in_session(run.pid))
         finally:
-            for pid in in_session(run.pid):
-                os.kill(pid, signal.SIGKILL)
-
-
-def until(holds: Callable[[], object], seconds: float = 20) -> None:
-    """Wait for a condition."""
-    deadline = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < deadline, "waited in vain"
-        time.sleep(0.02)
-
-
-def alive(pid: int) -> bool:
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state not in "ZX"
-
-
-def in_session(session: int) -> list[int]:
-    """Living processes of a session."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rpartition(")")[2].split()
-        except OSError:
-            continue
-        if int(fields[3]) == session and fields[0] not in "ZX":
-            found.append(int(stat.parent.name))
-    return found
+            end_session(run.pid)
