@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from msgspec import Raw
+
 from crisp.errors import Reject
 from crisp.ingest.duplicates import Separated, separate
 from crisp.ingest.jaeger import Bad, Process, Span, Trace, tag_values
@@ -45,8 +47,8 @@ class Batch:
     process: list[int] = field(default_factory=list)
     """index into `Names.hosts_of` and `Names.clocks_of`"""
     kind: list[int] = field(default_factory=list)
-    tags: list[bytes] = field(default_factory=list)
-    """not decoded"""
+    tags: list[Raw] = field(default_factory=list)
+    """not decoded, and still part of the document they were read from"""
     follows: list[int] = field(default_factory=list)
     """rows whose parent was found by FOLLOWS_FROM"""
 
@@ -146,7 +148,7 @@ def add(batch: Batch, names: Names, trace: Trace, source: str, position: int) ->
     batch.span_id += ids
     batch.start_us += [span.startTime for span in spans]
     batch.duration_us += [span.duration for span in spans]
-    tags = [bytes(span.tags) for span in spans]
+    tags = [span.tags for span in spans]
     batch.tags += tags
     batch.kind += kinds(tags)
     _name(batch, names, spans, known)

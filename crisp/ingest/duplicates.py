@@ -83,7 +83,7 @@ def _unused(name: str, taken: Container[str]) -> str:
 
 def _shared_pair(spans: Sequence[Span], places: Sequence[int]) -> tuple[int, int] | None:
     """The only client and the only server among spans of one id."""
-    found = kinds([bytes(spans[place].tags) for place in places])
+    found = kinds([spans[place].tags for place in places])
     if found.count(Kind.CLIENT) != 1 or found.count(Kind.SERVER) != 1:
         return None
     return places[found.index(Kind.CLIENT)], places[found.index(Kind.SERVER)]

@@ -80,10 +80,10 @@ class Scanner:
             if is_open and self._starts(chunk, place, depth):
                 self._kept, self._kept_from, begin = [], self._offset + place, place
             elif not is_open and self._ends(depth):
-                if begin is not None and self._kept_from is not None:
-                    self._kept.append(chunk[begin : place + 1])
-                    yield Found(self._kept_from, b"".join(self._kept))
-                self._kept, self._kept_from, begin = [], None, None
+                found = self._take(chunk, begin, place + 1)
+                begin = None
+                if found is not None:
+                    yield found
         if begin is not None:
             self._kept.append(chunk[begin:])
         if outside is not None:
@@ -98,6 +98,14 @@ class Scanner:
             self._stray_from = self._offset + end - len(found)
             text = found
         self._stray += text[: _STRAY - len(self._stray)]
+
+    def _take(self, chunk: bytes, begin: int | None, end: int) -> Found | None:
+        """The document that ends at ``end``, and let go of its parts."""
+        kept, position = self._kept, self._kept_from
+        self._kept, self._kept_from = [], None
+        if begin is None or position is None:
+            return None
+        return Found(position, b"".join([*kept, chunk[begin:end]]))
 
     def finish(self) -> Remainder | None:
         """What is left of a value that never ended; None when all were complete."""

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from msgspec import Raw
+
 from crisp.forest import Kind
 from crisp.ingest.jaeger import tag_values
 
@@ -23,8 +25,8 @@ _TRUE = ("true", "1")
 _FAILED = ("ERROR", "STATUS_CODE_ERROR", "2")
 
 
-def kinds(texts: Sequence[bytes]) -> list[int]:
-    """`Kind` of each span by the text of its tags; `Kind.INTERNAL` where they do not say.
+def kinds(tags: Sequence[Raw]) -> list[int]:
+    """`Kind` of each span by its tags; `Kind.INTERNAL` where they do not say.
 
     The tag is nearly always written in one of a few ways, key first. What stands between the
     key and the end of the tag is looked up; only what is not known is taken apart.
@@ -34,12 +36,12 @@ def kinds(texts: Sequence[bytes]) -> list[int]:
         known(text[place : text.find(b"}", place)], _UNKNOWN)
         if (place := text.find(_KIND_KEY)) >= 0
         else 0
-        for text in texts
+        for text in map(bytes, tags)
     ]
     if _UNKNOWN in found:
         found = [
-            _learn(text) if kind == _UNKNOWN else kind
-            for text, kind in zip(texts, found, strict=True)
+            _learn(bytes(one)) if kind == _UNKNOWN else kind
+            for one, kind in zip(tags, found, strict=True)
         ]
     return found
 
@@ -61,10 +63,11 @@ def _learn(text: bytes) -> int:
     return kind
 
 
-def failed(texts: Sequence[bytes]) -> list[bool]:
+def failed(tags: Sequence[Raw]) -> list[bool]:
     """Whether each span says that it failed: tag ``error``, or OpenTelemetry status ERROR."""
     return [
-        (b'"error"' in text or b'"otel.status_code"' in text) and _failed(text) for text in texts
+        (b'"error"' in text or b'"otel.status_code"' in text) and _failed(text)
+        for text in map(bytes, tags)
     ]
 
 
@@ -75,9 +78,9 @@ def _failed(text: bytes) -> bool:
     return str(values.get("otel.status_code", "")) in _FAILED
 
 
-def weight(text: bytes) -> float:
+def weight(tags: Raw) -> float:
     """Requests a sampled span stands for: 1 / probability; 1 when that is not known."""
-    values = tag_values(text)
+    values = tag_values(tags)
     if values.get("sampler.type") != "probabilistic":
         return 1.0
     try:
