@@ -20,6 +20,8 @@ OverlapOf = Literal["sibling", "parent"]
 Touching = Literal["serial", "overlap", "parallel"]
 
 MICROSECONDS_PER_DAY = 86_400_000_000
+MEMORY_LIMIT = "300MB"
+"""Memory for merging tables; with the interpreter and its libraries that stays below 500 MB."""
 LARGEST_TIME_US = 2**53 - 1
 """Largest start or duration: exact in a double, and far beyond the year 2200."""
 

@@ -16,6 +16,7 @@ from crisp.cli import arguments as a
 from crisp.cli import show
 from crisp.cli.examples import demo, synth
 from crisp.errors import ConfigError, CrispError
+from crisp.options import MEMORY_LIMIT
 
 app = typer.Typer(
     name="crisp",
@@ -41,6 +42,9 @@ def main() -> None:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+    except OSError as error:  # a full disk, a target that is a file or may not be written
+        where = f"{error.filename}: " if error.filename else ""
+        _fail(CrispError(f"{where}{error.strerror or error}"), 1)
 
 
 def _fail(error: CrispError, code: int) -> None:
@@ -83,7 +87,7 @@ def run(
     all_paths: a.AllPaths = None,
     settings: a.Settings = None,
     workers: a.Workers = None,
-    memory_limit: a.MemoryLimit = "1GB",
+    memory_limit: a.MemoryLimit = MEMORY_LIMIT,
     title: a.Title = "crisp",
     jaeger_url: a.JaegerUrl = None,
     as_json: a.Json = False,
@@ -145,7 +149,7 @@ def analyse(
     all_paths: a.AllPaths = None,
     settings: a.Settings = None,
     workers: a.Workers = None,
-    memory_limit: a.MemoryLimit = "1GB",
+    memory_limit: a.MemoryLimit = MEMORY_LIMIT,
     as_json: a.Json = False,
     quiet: a.Quiet = False,
 ) -> None:
@@ -185,7 +189,7 @@ def aggregate(
     end: a.End = None,
     settings: a.Settings = None,
     workers: a.Workers = None,
-    memory_limit: a.MemoryLimit = "1GB",
+    memory_limit: a.MemoryLimit = MEMORY_LIMIT,
     as_json: a.Json = False,
 ) -> None:
     """Merge days of OUT/lake into the tables that are shown, in OUT/marts.

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any, Optional
 
 import typer
 
+from crisp.cli.settings import load_settings
 from crisp.errors import ConfigError
 from crisp.options import (
     MICROSECONDS_PER_DAY,
@@ -154,46 +154,6 @@ JaegerUrl = Annotated[
 ]
 Title = Annotated[str, typer.Option(help="Heading of the site.", rich_help_panel="The site")]
 
-_SECTIONS = {
-    "ingest": {"roots", "service", "operation", "templates", "attributes", "max_spans"},
-    "path": {
-        "policy",
-        "async_rule",
-        "skew",
-        "skew_limit_us",
-        "overlap_us",
-        "overlap_ratio",
-        "all_paths",
-    },
-    "aggregate": {"edges", "exemplars"},
-}
-
-
-def load_settings(path: Path | None) -> dict[str, dict[str, Any]]:
-    """The sections of a settings file; empty ones when there is no file.
-
-    Raises:
-        ConfigError: it cannot be read, or names what does not exist; all such names at once.
-    """
-    sections: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
-    if path is None:
-        return sections
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
-    unknown = [name for name in found if name not in sections]
-    unknown += [
-        f"{section}.{key}"
-        for section, keys in found.items()
-        if section in sections
-        for key in (keys if isinstance(keys, dict) else [section])
-        if key not in _SECTIONS[section]
-    ]
-    if unknown:
-        raise ConfigError(f"{path}: unknown settings {', '.join(sorted(unknown))}")
-    return sections | found
-
 
 def run_options(
     settings: Path | None,
@@ -209,14 +169,11 @@ def run_options(
         ConfigError: a setting is unknown or out of range.
     """
     sections = load_settings(settings)
-    try:
-        return RunOptions(
-            ingest=_ingest_options(sections["ingest"] | _given(ingest), templates, window),
-            path=_path_options(sections["path"] | _given(path)),
-            aggregate=_aggregate_options(sections["aggregate"]),
-        )
-    except TypeError as error:
-        raise ConfigError(f"{settings}: a setting has the wrong type: {error}") from error
+    return RunOptions(
+        ingest=_ingest_options(sections["ingest"] | _given(ingest), templates, window),
+        path=_path_options(sections["path"] | _given(path)),
+        aggregate=_aggregate_options(sections["aggregate"]),
+    )
 
 
 def _given(options: dict[str, Any] | None) -> dict[str, Any]:

@@ -105,7 +105,7 @@ def demo(
     """
     import os
 
-    from crisp.options import RunOptions
+    from crisp.options import MEMORY_LIMIT, RunOptions
     from crisp.pipeline import run as stages
     from crisp.synth import SynthOptions, parse_fault, write
 
@@ -122,7 +122,9 @@ def demo(
     write(options, folder, workers or len(os.sched_getaffinity(0)))
     with (
         show.progress("analysing", quiet=as_json) as on_progress,
-        stages.engine(out, workers=workers, memory_limit="1GB", on_progress=on_progress) as engine,
+        stages.engine(
+            out, workers=workers, memory_limit=MEMORY_LIMIT, on_progress=on_progress
+        ) as engine,
     ):
         analysed, site = stages.run(
             [str(folder)],

@@ -15,6 +15,7 @@ import pyarrow as pa
 from crisp.engine import MapFunction, Table
 from crisp.engine.pool import map_shards
 from crisp.errors import ConfigError, CrispError
+from crisp.options import MEMORY_LIMIT
 
 _TYPES = {
     pa.int64(): "BIGINT",
@@ -38,7 +39,7 @@ class DuckDB:
         scratch: Path,
         *,
         workers: int | None = None,
-        memory_limit: str = "1GB",
+        memory_limit: str = MEMORY_LIMIT,
         on_progress: Callable[[int, int], None] = _nothing,
     ) -> None:
         if not _SIZE.fullmatch(memory_limit):
@@ -138,7 +139,8 @@ class DuckDB:
         order = f" ORDER BY {', '.join(map(_name, order_by))}" if order_by else ""
         self._run(
             f"COPY (SELECT * FROM {table.name}{order})"
-            f" TO {_text(str(target / 'part-0.parquet'))} (FORMAT parquet, COMPRESSION zstd)"
+            f" TO {_text(str(target / 'part-0.parquet'))}"
+            f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_row_group(table.schema)})"
         )
 
     def _view(self, query: str, schema: pa.Schema) -> Table:
@@ -164,6 +166,11 @@ def _explained() -> Iterator[None]:
         raise CrispError(f"out of memory; raise --memory-limit: {_first_line(error)}") from error
     except (duckdb.IOException, duckdb.InvalidInputException) as error:
         raise CrispError(_first_line(error)) from error
+
+
+def _row_group(schema: pa.Schema) -> int:
+    """Rows of a row group: it is held in memory whole, and nested rows are large."""
+    return 8_192 if any(pa.types.is_nested(field.type) for field in schema) else 122_880
 
 
 def _cast(field: pa.Field) -> str:

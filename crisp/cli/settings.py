@@ -1,0 +1,92 @@
+"""The settings file: TOML with the sections ``ingest``, ``path`` and ``aggregate``."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from crisp.errors import ConfigError
+
+_Kind = tuple[str, Callable[[Any], bool]]
+"""What a value must be, in words, and whether one is."""
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Any) -> bool:
+    return _is_whole(value) or isinstance(value, float)
+
+
+def _is_rule(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and set(value) == {"pattern", "replacement"}
+        and all(isinstance(text, str) for text in value.values())
+    )
+
+
+def _list_of(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, list) and all(map(check, value))
+
+
+_TEXT: _Kind = ("a text", lambda value: isinstance(value, str))
+_WHOLE: _Kind = ("a whole number", _is_whole)
+_SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
+    "ingest": {
+        "roots": _TEXT,
+        "service": _TEXT,
+        "operation": _TEXT,
+        "templates": ("a list of {pattern = TEXT, replacement = TEXT}", _list_of(_is_rule)),
+        "attributes": ("a list of texts", _list_of(_TEXT[1])),
+        "max_spans": _WHOLE,
+    },
+    "path": {
+        "policy": _TEXT,
+        "async_rule": _TEXT,
+        "skew": _TEXT,
+        "skew_limit_us": _WHOLE,
+        "overlap_us": _WHOLE,
+        "overlap_ratio": ("a number", _is_number),
+        "all_paths": ("true or false", lambda value: isinstance(value, bool)),
+    },
+    "aggregate": {"edges": ("a list of numbers", _list_of(_is_number)), "exemplars": _WHOLE},
+}
+
+
+def load_settings(path: Path | None) -> dict[str, dict[str, Any]]:
+    """The sections of a settings file; empty ones when there is no file.
+
+    Raises:
+        ConfigError: it cannot be read, names what does not exist, or gives a setting a value of
+            the wrong type; all such names at once.
+    """
+    sections: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
+    if path is None:
+        return sections
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    problems = sorted(_problems(found))
+    if problems:
+        raise ConfigError(f"{path}: " + "; ".join(problems))
+    return sections | found
+
+
+def _problems(found: Mapping[str, Any]) -> Iterator[str]:
+    for section, settings in found.items():
+        known = _SECTIONS.get(section)
+        if known is None:
+            yield f"unknown section {section}"
+        elif not isinstance(settings, dict):
+            yield f"{section} must be a section, not {settings!r}"
+        else:
+            for name, value in settings.items():
+                if name not in known:
+                    yield f"unknown setting {section}.{name}"
+                elif not known[name][1](value):
+                    yield f"{section}.{name} must be {known[name][0]}, not {value!r}"
