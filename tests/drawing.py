@@ -25,8 +25,9 @@ from typing import Any
 import numpy as np
 
 from crisp.cpa.analysis import Analysis, analyse
-from crisp.ingest.columns import Batch, Names, add
+from crisp.ingest.columns import Batch, add
 from crisp.ingest.jaeger import Bad, Trace, decode
+from crisp.ingest.names import Names
 from crisp.ingest.trees import Planted, plant
 from crisp.options import IngestOptions, path_options
 

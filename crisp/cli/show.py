@@ -24,6 +24,8 @@ from rich.text import Text
 from rich.tree import Tree
 
 _CONTROL = {code: f"\\x{code:02x}" for code in [*range(32), 127, *range(0x80, 0xA0)]}
+_DIRECTION = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
+_CONTROL |= {code: f"\\u{code:04x}" for code in _DIRECTION}
 
 
 @contextmanager

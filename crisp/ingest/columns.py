@@ -6,19 +6,16 @@ so that everything after this works on small integers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from msgspec import Raw
 
 from crisp.errors import Reject
 from crisp.ingest.duplicates import Separated, separate
-from crisp.ingest.jaeger import Bad, Process, Span, Trace, tag_values
+from crisp.ingest.jaeger import Bad, Process, Span, Trace
+from crisp.ingest.names import Names
 from crisp.ingest.tags import kinds
-from crisp.ingest.templates import templater
-from crisp.options import CLOCK_TAGS, HOST_TAGS, IngestOptions
-from crisp.stable import text_id
 
 ROOT, ORPHAN = -1, -2
 """In the parent column: no reference to this trace, or only to spans that are missing."""
@@ -51,71 +48,6 @@ class Batch:
     """not decoded, and still part of the document they were read from"""
     follows: list[int] = field(default_factory=list)
     """rows whose parent was found by FOLLOWS_FROM"""
-
-
-class Names:
-    """Interned services, endpoints, hosts and clocks; grows for the life of a shard."""
-
-    def __init__(self, options: IngestOptions) -> None:
-        self._template: Callable[[str], str] = templater(options.templates)
-        self._attributes = frozenset(options.attributes)
-        self.endpoints: list[tuple[str, str]] = []
-        self.endpoint_ids: list[int] = []
-        self.endpoint_services: list[int] = []
-        self.hosts: list[str] = [""]
-        self.attributes: set[tuple[str, str, str]] = set()
-        self.hosts_of: list[int] = []
-        """index of the host of each process"""
-        self.clocks_of: list[int] = []
-        self._services: dict[str, int] = {}
-        self._operations: dict[str, dict[str, int]] = {}
-        self._by_name: dict[tuple[str, str], int] = {}
-        self._hosts: dict[str, int] = {"": 0}
-        self._clocks: dict[str, int] = {"": 0}
-        self._processes: dict[tuple[str, bytes], tuple[dict[str, int], int, str]] = {}
-
-    def process(self, process: Process) -> tuple[dict[str, int], int, str]:
-        """Operations known of the service, index of the process, name of the service."""
-        key = (process.serviceName, bytes(process.tags))
-        known = self._processes.get(key)
-        if known is None:
-            known = self._processes[key] = self._new_process(process)
-        return known
-
-    def _new_process(self, process: Process) -> tuple[dict[str, int], int, str]:
-        tags = tag_values(process.tags)
-        host = _first_text(tags, HOST_TAGS)
-        clock = _first_text(tags, CLOCK_TAGS)
-        if host not in self._hosts:
-            self._hosts[host] = len(self.hosts)
-            self.hosts.append(host)
-        for attribute, value in tags.items() if host else ():
-            if attribute in self._attributes and value not in (None, ""):
-                self.attributes.add((host, attribute, str(value)))
-        self.hosts_of.append(self._hosts[host])
-        self.clocks_of.append(self._clocks.setdefault(clock, len(self._clocks)))
-        operations = self._operations.setdefault(process.serviceName, {})
-        return operations, len(self.hosts_of) - 1, process.serviceName
-
-    def endpoint(self, service: str, operation: str) -> int:
-        """Index of an endpoint, new or known; the operation is templated first."""
-        name = (service, self._template(operation))
-        index = self._by_name.get(name)
-        if index is None:
-            index = self._by_name[name] = len(self.endpoints)
-            self.endpoints.append(name)
-            self.endpoint_ids.append(text_id(*name))
-            self.endpoint_services.append(self._services.setdefault(service, len(self._services)))
-        self._operations[service][operation] = index
-        return index
-
-
-def _first_text(tags: dict[str, Any], keys: Sequence[str]) -> str:
-    for key in keys:
-        value = tags.get(key)
-        if value not in (None, ""):
-            return str(value[0] if isinstance(value, list) and value else value)
-    return ""
 
 
 def add(batch: Batch, names: Names, trace: Trace, source: str, position: int) -> Bad | None:

@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from crisp.forest import Flags, Forest, Ints, Trees
-from crisp.ingest.columns import Batch, Names
+from crisp.ingest.columns import Batch
+from crisp.ingest.names import Names
 from crisp.ingest.tags import failed, weight
 
 

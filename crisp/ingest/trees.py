@@ -12,9 +12,10 @@ import numpy as np
 
 from crisp.errors import Reject
 from crisp.forest import Flags, Forest, Ints
-from crisp.ingest.columns import ORPHAN, Batch, Names
+from crisp.ingest.columns import ORPHAN, Batch
 from crisp.ingest.grow import Kept, grow
 from crisp.ingest.jaeger import Bad
+from crisp.ingest.names import Names
 from crisp.options import IngestOptions
 
 

@@ -13,9 +13,10 @@ from crisp.cpa.analysis import Analysis, analyse
 from crisp.cpa.rows import lake_rows
 from crisp.errors import Reject
 from crisp.forest import Flags
-from crisp.ingest.columns import Batch, Names, add
+from crisp.ingest.columns import Batch, add
 from crisp.ingest.documents import Read, read
 from crisp.ingest.jaeger import Bad
+from crisp.ingest.names import Names
 from crisp.ingest.sources import Shard
 from crisp.ingest.trees import plant
 from crisp.options import IngestOptions, PathOptions

@@ -12,9 +12,10 @@ import numpy as np
 from crisp.cpa.analysis import Analysis, analyse
 from crisp.errors import InputError
 from crisp.forest import Ints
-from crisp.ingest.columns import Batch, Names, add
+from crisp.ingest.columns import Batch, add
 from crisp.ingest.documents import Piece, read
 from crisp.ingest.jaeger import Bad
+from crisp.ingest.names import Names
 from crisp.ingest.trees import plant
 from crisp.options import IngestOptions, PathOptions
 

@@ -9,8 +9,9 @@ import pytest
 
 from crisp.cpa.analysis import Analysis, analyse
 from crisp.forest import Ints
-from crisp.ingest.columns import Batch, Names, add
+from crisp.ingest.columns import Batch, add
 from crisp.ingest.jaeger import Bad, decode
+from crisp.ingest.names import Names
 from crisp.ingest.trees import plant
 from crisp.options import IngestOptions, PathOptions
 from crisp.stable import text_id
