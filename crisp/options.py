@@ -23,7 +23,12 @@ MICROSECONDS_PER_DAY = 86_400_000_000
 MEMORY_LIMIT = "300MB"
 """Memory for merging tables; with the interpreter and its libraries that stays below 500 MB."""
 LARGEST_TIME_US = 2**53 - 1
-"""Largest start or duration: exact in a double, and far beyond the year 2200."""
+"""Largest start: exact in a double, and beyond the year 2200."""
+LARGEST_DURATION_US = 2**45 - 1
+"""Largest duration, 407 days: no request takes so long, but a clock that began at 0 says so, and
+sums over 262,144 such traces still are 64-bit integers."""
+SMALLEST_PROBABILITY = 1e-9
+"""Smallest probability of sampling that is believed, for the same reason."""
 
 
 def _choices(name: str, value: object, allowed: Any) -> list[str]:

@@ -13,10 +13,11 @@ import msgspec
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
 from crisp.errors import Reject
-from crisp.options import LARGEST_TIME_US
+from crisp.options import LARGEST_DURATION_US, LARGEST_TIME_US
 
 _NO_TAGS = Raw(b"null")
 Time = Annotated[int, Meta(ge=0, le=LARGEST_TIME_US)]
+Duration = Annotated[int, Meta(ge=0, le=LARGEST_DURATION_US)]
 
 
 class Reference(Struct, gc=False):
@@ -40,7 +41,7 @@ class Span(Struct, gc=False):
     spanID: str
     operationName: str
     startTime: Time
-    duration: Time
+    duration: Duration
     processID: str | None = None
     references: list[Reference] | None = None
     tags: Raw = _NO_TAGS

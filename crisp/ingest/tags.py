@@ -13,6 +13,7 @@ from msgspec import Raw
 
 from crisp.forest import Kind
 from crisp.ingest.jaeger import tag_values
+from crisp.options import SMALLEST_PROBABILITY
 
 _KIND_KEY = b'"span.kind"'
 _USUAL = re.compile(
@@ -85,6 +86,6 @@ def weight(tags: Raw) -> float:
         return 1.0
     try:
         probability = float(values["sampler.param"])
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return 1.0
-    return 1.0 / probability if 0 < probability <= 1 else 1.0
+    return 1.0 / probability if SMALLEST_PROBABILITY <= probability <= 1 else 1.0

@@ -201,7 +201,7 @@ def test_a_failed_run_leaves_what_was_there(crisp: Crisp, source: Path, tmp_path
 
 
 def test_a_reader_that_goes_away_is_no_error_of_ours(source: Path) -> None:
-    command = [SCRIPT, "path", source, "--json"]
+    command: list[str | Path] = [SCRIPT, "path", source, "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stderr is not None
@@ -211,7 +211,7 @@ def test_a_reader_that_goes_away_is_no_error_of_ours(source: Path) -> None:
 
 
 def test_no_progress_bar_where_stderr_is_no_terminal(source: Path, tmp_path: Path) -> None:
-    command = [SCRIPT, "run", source, "-o", tmp_path / "out"]
+    command: list[str | Path] = [SCRIPT, "run", source, "-o", tmp_path / "out"]
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stderr == b""
     assert b"\x1b" not in done.stdout
@@ -220,7 +220,7 @@ def test_no_progress_bar_where_stderr_is_no_terminal(source: Path, tmp_path: Pat
 def test_a_progress_bar_where_stderr_is_a_terminal(source: Path, tmp_path: Path) -> None:
     import pty
 
-    command = [SCRIPT, "run", source, "-o", tmp_path / "out"]
+    command: list[str | Path] = [SCRIPT, "run", source, "-o", tmp_path / "out"]
     extras: tuple[tuple[list[str], bool], ...] = (([], True), (["-q"], False), (["--json"], False))
     for extra, shown in extras:
         ours, theirs = pty.openpty()

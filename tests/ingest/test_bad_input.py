@@ -14,7 +14,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crisp.options import LARGEST_TIME_US, IngestOptions
+from crisp.options import LARGEST_DURATION_US, LARGEST_TIME_US, IngestOptions
 from tests.documents import DAY, Json, envelope, lines, span, trace, traces
 from tests.mapped import Mapped, map_files
 
@@ -71,6 +71,7 @@ UNREADABLE: dict[str, tuple[Json, str]] = {
     "half a microsecond": (changed(startTime=DAY + 0.5), "wrong-type"),
     "a start before 1970": (changed(startTime=-1), "bad-time"),
     "a start beyond all clocks": (changed(startTime=LARGEST_TIME_US + 1), "bad-time"),
+    "a duration beyond all requests": (changed(duration=LARGEST_DURATION_US + 1), "bad-time"),
     "a duration below 0": (changed(duration=-1), "bad-time"),
     "a duration of 2^63": (changed(duration=2**63), "bad-time"),
     "a duration of 2^64": (changed(duration=2**64), "bad-time"),
@@ -126,7 +127,7 @@ READABLE: dict[str, Json] = {
     "numbers as texts": changed(startTime=str(DAY + 5), duration="10"),
     "whole floats": changed(startTime=float(DAY + 5), duration=10.0),
     "a duration of 0": changed(duration=0),
-    "the largest duration": changed(duration=LARGEST_TIME_US),
+    "the largest duration": changed(duration=LARGEST_DURATION_US),
     "a start in 1970": changed(startTime=0),
     "tags, logs and references null": changed(tags=None, logs=None, references=None),
     "tags with odd values": changed(

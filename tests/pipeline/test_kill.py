@@ -28,12 +28,12 @@ KILLS = 8
 
 @pytest.fixture(scope="module")
 def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Two versions of one day, about 45 MB each, several shards."""
+    """Two versions of one day, about 40 MB each, several shards."""
     found = {}
     for seed, name in enumerate(("old", "new")):
         folder = tmp_path_factory.mktemp(name) / "traces"
         options = SynthOptions(
-            day=date.fromisoformat(DAY), traces=1200, endpoints=4, spans=45, seed=seed, files=12
+            day=date.fromisoformat(DAY), traces=1000, endpoints=4, spans=45, seed=seed, files=12
         )
         write(options, folder, 1)
         found[name] = folder
@@ -41,7 +41,7 @@ def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def start(source: Path, out: Path) -> subprocess.Popen[str]:
-    command = [Path(sys.executable).with_name("crisp"), "run", str(source), "-o", str(out)]
+    command = [str(Path(sys.executable).with_name("crisp")), "run", str(source), "-o", str(out)]
     return subprocess.Popen(
         [*command, "--workers", "2", "--json"],
         start_new_session=True,
@@ -88,7 +88,7 @@ def test_a_run_killed_at_any_moment_leaves_the_last_good_state(
     seconds = 0.0
     for name, source in traces.items():
         summary, seconds = finish(source, tmp_path / name)
-        assert summary["read"] == summary["analysed"] + summary["rejected"] == 1200
+        assert summary["read"] == summary["analysed"] + summary["rejected"] == 1000
         good[name] = state(places(tmp_path / name))
     assert good["old"] != good["new"]
     out = tmp_path / "out"
@@ -126,11 +126,11 @@ def test_a_first_run_killed_at_any_moment_leaves_nothing_or_a_whole_state(
 ) -> None:
     _, seconds = finish(traces["old"], tmp_path / "good")
     good = state(places(tmp_path / "good"))
-    for number in range(4):
+    for number in range(3):
         out = tmp_path / str(number)
         with start(traces["old"], out) as process:
             try:
-                time.sleep(seconds * (number + 0.7) / 4)
+                time.sleep(seconds * (number + 0.7) / 3)
                 os.kill(process.pid, signal.SIGKILL)
                 process.wait(10)
                 until(lambda session=process.pid: not in_session(session))  # type: ignore[misc]
