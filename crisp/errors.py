@@ -61,7 +61,7 @@ _MEANINGS = {
     Reject.DAMAGED: "the compressed data is damaged or cut off",
     Reject.NOT_A_TRACE: "the JSON holds no Jaeger trace (no list of spans)",
     Reject.WRONG_TYPE: "a field that is needed has the wrong type or is missing",
-    Reject.BAD_TIME: "a span starts or lasts outside the representable range, or lasts less than 0",
+    Reject.BAD_TIME: "a span starts before 1970 or after 2255, lasts less than 0 or over 407 days",
     Reject.NO_SPANS: "the trace has no spans",
     Reject.NO_ROOT: "no span of the trace is an analysis root",
     Reject.CYCLE: "every span is its own ancestor, so there is no root",

@@ -78,7 +78,7 @@ try:
     app(["--help"], prog_name="crisp")
 except SystemExit as stop:
     assert not stop.code, stop.code
-sys.exit(" ".join(sorted(set({heavy}) & set(sys.modules))))
+sys.exit(" ".join(sorted(set({heavy}) & set(sys.modules))) or 0)
 """
     result = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=False

@@ -127,11 +127,11 @@ def _parents(
     """Row of each span's parent, `ROOT` or `ORPHAN` (DESIGN rule 5.2)."""
     find = target.get
     parents = [
-        find(references[0].spanID, _UNDECIDED)  # type: ignore[arg-type]  # None is never a key
+        find(only.spanID, _UNDECIDED)  # type: ignore[arg-type]  # None is never a key
         if (references := span.references)
         and len(references) == 1
-        and references[0].traceID == trace_id
-        and references[0].refType == _CHILD
+        and (only := references[0]).traceID == trace_id
+        and only.refType == _CHILD
         else _UNDECIDED
         for span in spans
     ]
