@@ -34,6 +34,22 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*.jsonl")):
 """
 
 
+_MAP = """
+import sys, tempfile
+from functools import partial
+from pathlib import Path
+from crisp.engine.pool import map_shards
+from crisp.ingest.sources import find, shards
+from crisp.options import IngestOptions, PathOptions
+from crisp.pipeline.mapping import MAPPED, map_shard
+work = shards(find([sys.argv[1]]))
+step = partial(map_shard, ingest=IngestOptions(), path=PathOptions())
+with tempfile.TemporaryDirectory() as folder:
+    map_shards(work, step, MAPPED, Path(folder), 1, lambda size: None)
+"""
+"""The map step alone: reading, critical paths, rows; one process, nothing merged."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
     """One line of the table."""
@@ -67,13 +83,14 @@ def main() -> None:
 
 
 def measure(traces: int) -> list[Row]:
-    """`json.load`, `crisp analyse` and `crisp run` on ``traces`` synthetic traces."""
+    """`json.load`, the map step, `crisp analyse` and `crisp run` on ``traces`` traces."""
     folder = DATA / f"traces-{traces}"
     written = write(SynthOptions(day=DAY, traces=traces), folder, workers=2)
     out = DATA / f"out-{traces}"
     crisp = str(Path(sys.executable).with_name("crisp"))
     commands = {
         "json.load": [sys.executable, "-c", _JSON_LOAD, str(folder)],
+        "map step": [sys.executable, "-c", _MAP, str(folder)],
         "analyse": [crisp, "analyse", str(folder), "-o", str(out), "--json"],
         "run": [crisp, "run", str(folder), "-o", str(out), "--json"],
     }
@@ -119,7 +136,7 @@ def show(rows: list[Row], recorded: dict[str, dict[str, float]]) -> None:
             f"{row.usage.peak_mb:.0f}",
             f"{old['peak_mb']:.0f}" if old else "–",
         )
-    Console().print(table)
+    Console(width=max(Console().width, 120)).print(table)
 
 
 def _figures(row: Row) -> dict[str, float]:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import psutil
 
-_INTERVAL_S = 0.02
+_INTERVAL_S = 0.1
+"""Adding up the memory of a process costs it time, so not more often than this."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
