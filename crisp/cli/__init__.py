@@ -13,7 +13,7 @@ import typer
 
 from crisp import __version__
 from crisp.cli import arguments as a
-from crisp.cli import show
+from crisp.cli import show, windows
 from crisp.cli.examples import demo, synth
 from crisp.errors import ConfigError, CrispError
 from crisp.options import MEMORY_LIMIT
@@ -103,7 +103,7 @@ def run(
     began = time.time()
     options = a.run_options(
         settings,
-        window=a.window_us(date, since, start, end, datetime.now(UTC)),
+        window=windows.window_us(date, since, start, end, datetime.now(UTC)),
         ingest={"service": service, "operation": operation, "roots": roots},
         templates=template,
         path={"policy": policy, "skew": skew, "async_rule": async_rule, "all_paths": all_paths},
@@ -153,9 +153,10 @@ def analyse(
     as_json: a.Json = False,
     quiet: a.Quiet = False,
 ) -> None:
-    """Find the critical path of every trace: one row a trace in OUT/lake.
+    """Find the critical path of every trace.
 
-    The days the traces fall on are replaced whole; other days stay as they are.
+    Writes one row a trace to OUT/lake. The days the traces fall on are replaced whole; other
+    days stay as they are.
     """
     from crisp.pipeline import run as stages
     from crisp.pipeline.analyse import analyse as stage
@@ -163,7 +164,7 @@ def analyse(
     began = time.time()
     options = a.run_options(
         settings,
-        window=a.window_us(date, since, start, end, datetime.now(UTC)),
+        window=windows.window_us(date, since, start, end, datetime.now(UTC)),
         ingest={"service": service, "operation": operation, "roots": roots},
         templates=template,
         path={"policy": policy, "skew": skew, "async_rule": async_rule, "all_paths": all_paths},
@@ -183,7 +184,7 @@ def analyse(
 def aggregate(
     out: a.Made,
     *,
-    date: a.Date = None,
+    date: a.WindowEnd = None,
     since: a.Since = None,
     start: a.Start = None,
     end: a.End = None,
@@ -192,17 +193,18 @@ def aggregate(
     memory_limit: a.MemoryLimit = MEMORY_LIMIT,
     as_json: a.Json = False,
 ) -> None:
-    """Merge days of OUT/lake into the tables that are shown, in OUT/marts.
+    """Merge days into the tables that are shown.
 
-    Takes all days there are; --since, --start and --end choose some, --date the 14 days that end
-    with that day.
+    Reads OUT/lake, writes OUT/marts. Takes all days there are unless told otherwise.
     """
     from crisp.pipeline import marts
     from crisp.pipeline import run as stages
 
     began = time.time()
     where = stages.places(out)
-    first, last = a.window_days(date, since, start, end, datetime.now(UTC), stages.WINDOW_DAYS)
+    first, last = windows.window_days(
+        date, since, start, end, datetime.now(UTC), stages.WINDOW_DAYS
+    )
     days = marts.choose_days(where.lake, first, last)
     with stages.engine(
         out, workers=workers, memory_limit=memory_limit, on_progress=show.nothing
@@ -221,21 +223,21 @@ def aggregate(
 def report(
     out: a.Made,
     *,
-    date: a.Date = None,
+    date: a.WindowShown = None,
     title: a.Title = "crisp",
     jaeger_url: a.JaegerUrl = None,
     as_json: a.Json = False,
 ) -> None:
-    """Write the site of a window, OUT/site, from OUT/marts.
+    """Write the site of a window.
 
-    Shows the newest window, or with --date the one that ends with that day.
+    Reads OUT/marts, writes OUT/site. Shows the newest window unless told otherwise.
     """
     from crisp.pipeline import publish
     from crisp.pipeline import run as stages
 
     where = stages.places(out)
     if date is not None:
-        a.parse_day(date)
+        windows.parse_day(date)
     site = publish.report(
         where.marts,
         where.site,
@@ -265,9 +267,10 @@ def path(
     settings: a.Settings = None,
     as_json: a.Json = False,
 ) -> None:
-    """Print the critical path of a trace as a tree and in time.
+    """Print the critical path of a trace.
 
-    With --json one object a line and analysis root.
+    As a tree of calls, then in time, then what was corrected or left out. With --json one object
+    a line for each analysis root.
     """
     from crisp.pipeline.single import tree_paths
 

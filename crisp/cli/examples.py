@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from crisp.cli import arguments as a
-from crisp.cli import show
+from crisp.cli import show, windows
 
 _DEMO_FAULT = "slow:entry=0,factor=4,fraction=0.1"
 
@@ -26,7 +26,7 @@ def synth(
         str, typer.Option(help="Sizes of traces: 'uber' as published, or 'flat'.")
     ] = "uber",
     date: Annotated[
-        Optional[str],  # noqa: UP045 (typer reads it so)
+        str | None,
         typer.Option(metavar="YYYY-MM-DD", help="UTC day of the traces. Default: yesterday."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same traces.")] = 0,
@@ -34,7 +34,7 @@ def synth(
         bool, typer.Option("--clean", help="No missing parents, copies, clock offsets or errors.")
     ] = False,
     fault: Annotated[
-        Optional[list[str]],  # noqa: UP045
+        list[str] | None,
         typer.Option(
             metavar="KIND:NAME=VALUE,...",
             help="Plant a fault in the last part of the day: slow, serialise, retry-storm or"
@@ -45,20 +45,23 @@ def synth(
         str, typer.Option(help="jsonl, jsonl.gz, jsonl.zst, or files: one for each trace.")
     ] = "jsonl",
     files: Annotated[
-        Optional[int],  # noqa: UP045
+        int | None,
         typer.Option(help="Number of files. Default: one for about 64 MB."),
     ] = None,
     workers: a.Workers = None,
     as_json: a.Json = False,
 ) -> None:
-    """Write synthetic traces like production's, with their truth in _truth.json."""
+    """Write synthetic traces like production's.
+
+    What was planted where stands beside them in _truth.json.
+    """
     import os
 
     from crisp.synth import SynthOptions, parse_fault, write
 
     now = datetime.now(UTC)
     options = SynthOptions(
-        day=a.parse_day(date) if date else a.yesterday(now),
+        day=windows.parse_day(date) if date else windows.yesterday(now),
         traces=traces,
         endpoints=endpoints,
         services=services,
@@ -92,16 +95,17 @@ def demo(
     out: a.Out = Path("demo-out"),
     traces: Annotated[int, typer.Option(help="Traces to make up.")] = 2000,
     date: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option(metavar="YYYY-MM-DD", help="UTC day of the traces. Default: yesterday."),
     ] = None,
     workers: a.Workers = None,
     as_json: a.Json = False,
 ) -> None:
-    """Make up a day of traces with a fault in it, do the main job on them, name the page.
+    """Try the main job on made-up traces.
 
-    In the last tenth of the day one call below the busiest endpoint is four times slower; the
-    slowest bands of that endpoint's flame graph show it, OUT/traces/_truth.json names it.
+    Makes up a day of traces with a fault in it, analyses them and names the page to open. In the
+    last tenth of the day one call below the busiest endpoint is four times slower; the slowest
+    bands of that endpoint's flame graph show it, and OUT/traces/_truth.json names it.
     """
     import os
 
@@ -111,7 +115,7 @@ def demo(
 
     began = time.time()
     options = SynthOptions(
-        day=a.parse_day(date) if date else a.yesterday(datetime.now(UTC)),
+        day=windows.parse_day(date) if date else windows.yesterday(datetime.now(UTC)),
         traces=traces,
         endpoints=8,
         services=40,
