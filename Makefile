@@ -85,7 +85,7 @@ lint: setup-dev ## ruff, import layers, mypy --strict, front-end lint and types
 	$(BIN)/mypy --strict
 	cd $(WEB) && npm run --silent lint
 
-bench: setup-dev ## speed, memory and accuracy; prints one table each
+bench: setup-dev ## speed and memory beside json.load; prints one table
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 check: lint test ## what CI runs

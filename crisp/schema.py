@@ -125,7 +125,9 @@ CALLS = pa.schema(
     [
         _column("caller_id", _I64, "endpoint of the parent span"),
         _column("endpoint_id", _I64, "endpoint of the child span"),
-        _column("spans", _I64, "such calls in all analysed trees of the day"),
+        _column(
+            "spans", _I64, "such calls in all trees read on the day, copies of a trace included"
+        ),
     ]
 )
 
@@ -165,10 +167,16 @@ RUNS = pa.schema(
         _column("read", _I64, "documents read: analysed + rejected"),
         _column("analysed", _I64, "traces with at least one analysed tree"),
         _column("rejected", _I64, "documents left out, see rejects"),
-        _column("filtered", _I64, "traces outside the selection by endpoint or time; not in read"),
+        _column(
+            "filtered",
+            _I64,
+            "traces outside the selection, not in read; of a run over several days with its last",
+        ),
         _column("trees", _I64, "analysed trees"),
         _column("spans", _I64, "spans of these trees"),
-        _column("bytes", _I64, "bytes read, decompressed"),
+        _column(
+            "bytes", _I64, "bytes read, decompressed; of a run over several days with its last"
+        ),
         _column("started_us", _I64, "start of the run, microseconds since 1970 UTC"),
         _column("seconds", _F64, "duration of the run"),
     ]

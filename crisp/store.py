@@ -12,6 +12,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ from crisp.errors import LakeError
 _CURRENT, _RUN = "CURRENT", "run.json"
 _STAGING = ".staging-"
 _BLOCK = 1 << 20
+_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 @contextmanager
@@ -52,8 +54,12 @@ def staging(root: Path) -> Iterator[Path]:
 
 
 def _claimed(folder: Path) -> int | None:
-    """A handle that locks ``folder`` until it is closed; None when another process has it."""
-    handle = os.open(folder, os.O_RDONLY)
+    """A handle that locks ``folder`` until it is closed; None when another process has it, or
+    has just removed it."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -124,7 +130,8 @@ def _locked(root: Path) -> Iterator[None]:
 def days(root: Path) -> list[str]:
     """Days that have been committed, in order."""
     found = root.glob(f"date=*/{_CURRENT}") if root.is_dir() else ()
-    return sorted(path.parent.name.removeprefix("date=") for path in found)
+    names = (path.parent.name.removeprefix("date=") for path in found)
+    return sorted(name for name in names if _DAY.fullmatch(name))
 
 
 def files(root: Path, day: str, table: str) -> list[str]:
@@ -153,9 +160,9 @@ def _version(root: Path, day: str) -> Path:
         pointer = json.loads((place / _CURRENT).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise LakeError(f"{root}: no day {day}") from error
-    if pointer["schema"] != schema.VERSION:
+    if pointer.get("schema") != schema.VERSION:
         raise LakeError(
-            f"{place}: written with tables of version {pointer['schema']}, this crisp reads"
+            f"{place}: written with tables of version {pointer.get('schema')}, this crisp reads"
             f" version {schema.VERSION}; run crisp analyse for that day again"
         )
     return place / str(pointer["version"])

@@ -14,7 +14,8 @@ PAGE = Path(__file__).parent.parent / "docs" / "data-dictionary.md"
 
 HEAD = f"""# Data dictionary
 
-Every table that crisp writes: Parquet, schema version {schema.VERSION}. The page is made from
+Every table that crisp writes: Parquet (but `runs`, which is `run.json` beside the tables of a day
+or window), schema version {schema.VERSION}. The page is made from
 [`crisp/schema.py`](../crisp/schema.py) by `make docs`; change it there. The words are explained in
 [Definitions](definitions.md).
 

@@ -152,7 +152,7 @@ def _coreutils(*names: str) -> dict[str, str]:
     [
         pytest.param({}, "Python 3.11 or newer", id="nothing installed"),
         pytest.param(
-            {"python3": sys.executable}, "Node.js 20 or newer; npm", id="only Python installed"
+            {"python3": sys.executable}, "Node.js 20.19 or newer; npm", id="only Python installed"
         ),
     ],
 )

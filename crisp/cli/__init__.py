@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from crisp import __version__
+from crisp.cli import show
 from crisp.cli.examples import demo, synth
 from crisp.cli.single import path
 from crisp.cli.stages import aggregate, analyse, report, run
@@ -45,7 +46,7 @@ def main() -> None:
 
 def _fail(error: CrispError, code: int) -> None:
     text = " ".join(str(error).split())
-    typer.echo(f"crisp: {text}", err=True)
+    typer.echo(f"crisp: {show.plain(text)}", err=True)
     sys.exit(code)
 
 

@@ -18,8 +18,6 @@ from crisp.options import (
     path_options,
 )
 
-_SELECT, _RULES, _MACHINE = "What is read", "How paths are found", "Running"
-
 Sources = Annotated[
     list[str],
     typer.Argument(
@@ -39,15 +37,15 @@ OneSource = Annotated[
 ]
 TraceId = Annotated[
     str | None,
-    typer.Option(metavar="ID", help="Only this trace of the file.", rich_help_panel=_SELECT),
+    typer.Option(metavar="ID", help="Only this trace of the file."),
 ]
 Service = Annotated[
     str | None,
-    typer.Option(help="Only entry endpoints of this service.", rich_help_panel=_SELECT),
+    typer.Option(help="Only entry endpoints of this service."),
 ]
 Operation = Annotated[
     str | None,
-    typer.Option(help="Only entry endpoints with this operation.", rich_help_panel=_SELECT),
+    typer.Option(help="Only entry endpoints with this operation."),
 ]
 Roots = Annotated[
     str | None,
@@ -55,12 +53,11 @@ Roots = Annotated[
         help="Where analysis starts: 'entry' (default) at every root; 'endpoint' at the topmost"
         " spans of --service/--operation anywhere; 'orphans' also at spans whose parent is"
         " missing.",
-        rich_help_panel=_SELECT,
     ),
 ]
 Date = Annotated[
     str | None,
-    typer.Option(metavar="YYYY-MM-DD", help="Only this UTC day.", rich_help_panel=_SELECT),
+    typer.Option(metavar="YYYY-MM-DD", help="Only this UTC day."),
 ]
 WindowEnd = Annotated[
     str | None,
@@ -72,19 +69,18 @@ WindowShown = Annotated[
 ]
 Since = Annotated[
     str | None,
-    typer.Option(metavar="24h|14d", help="Only the time up to now.", rich_help_panel=_SELECT),
+    typer.Option(metavar="24h|14d", help="Only the time up to now."),
 ]
 Start = Annotated[
     str | None,
     typer.Option(
         metavar="TIME",
         help="Only from this time on (ISO 8601, UTC unless it says otherwise).",
-        rich_help_panel=_SELECT,
     ),
 ]
 End = Annotated[
     str | None,
-    typer.Option(metavar="TIME", help="Only before this time.", rich_help_panel=_SELECT),
+    typer.Option(metavar="TIME", help="Only before this time."),
 ]
 Templates = Annotated[
     list[str] | None,
@@ -92,21 +88,17 @@ Templates = Annotated[
         "--template",
         metavar="REGEX=>TEXT",
         help="Rewrite operation names, as in '/user/\\d+=>/user/{id}'. Repeatable.",
-        rich_help_panel=_SELECT,
     ),
 ]
 Policy = Annotated[
     str | None,
     typer.Option(
         help="Rules for the path: crisp (default), paper, crisp-oss or jaeger-ui.",
-        rich_help_panel=_RULES,
     ),
 ]
 Skew = Annotated[
     str | None,
-    typer.Option(
-        help="Clock correction: none (default), or edge as in Jaeger.", rich_help_panel=_RULES
-    ),
+    typer.Option(help="Clock correction: none (default), or edge as in Jaeger."),
 ]
 Async = Annotated[
     str | None,
@@ -114,7 +106,6 @@ Async = Annotated[
         "--async",
         help="Whose work nobody waits for: reference (FOLLOWS_FROM), kind (PRODUCER to CONSUMER),"
         " both or none. Default: the policy's.",
-        rich_help_panel=_RULES,
     ),
 ]
 AllPaths = Annotated[
@@ -122,42 +113,33 @@ AllPaths = Annotated[
     typer.Option(
         "--all-paths",
         help="Also keep call paths that are never on the critical path.",
-        rich_help_panel=_RULES,
     ),
 ]
 Settings = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE.toml",
-        help="Settings from a file; what is given here as an option counts more.",
-        rich_help_panel=_MACHINE,
+        help="Settings from a file (docs/settings.md); what is given here counts more.",
     ),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(help="Processes. Default: one for each core.", rich_help_panel=_MACHINE),
+    typer.Option(min=1, help="Processes. Default: one for each core."),
 ]
 MemoryLimit = Annotated[
     str,
-    typer.Option(
-        help="Memory for merging; beyond it DuckDB uses the disk.", rich_help_panel=_MACHINE
-    ),
+    typer.Option(help="Memory for merging; beyond it DuckDB uses the disk."),
 ]
-Json = Annotated[
-    bool, typer.Option("--json", help="Print one JSON object.", rich_help_panel=_MACHINE)
-]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="No progress bar.", rich_help_panel=_MACHINE)
-]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
 JaegerUrl = Annotated[
     str | None,
     typer.Option(
         metavar="URL",
         help="Link traces: an address with {trace_id}, perhaps {span_id}.",
-        rich_help_panel="The site",
     ),
 ]
-Title = Annotated[str, typer.Option(help="Heading of the site.", rich_help_panel="The site")]
+Title = Annotated[str, typer.Option(help="Heading of the site.")]
 
 
 def run_options(

@@ -74,7 +74,8 @@ def synth(
         files=files,
     )
     began = time.time()
-    written = write(options, target, workers or len(os.sched_getaffinity(0)))
+    with show.progress("writing", quiet=as_json, unit="traces") as on_progress:
+        written = write(options, target, workers or len(os.sched_getaffinity(0)), on_progress)
     show.result(
         {
             "traces": written.traces,

@@ -35,7 +35,7 @@ def _list_of(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 
 _TEXT: _Kind = ("a text", lambda value: isinstance(value, str))
 _WHOLE: _Kind = ("a whole number", _is_whole)
-_SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
+SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
     "ingest": {
         "roots": _TEXT,
         "service": _TEXT,
@@ -64,7 +64,7 @@ def load_settings(path: Path | None) -> dict[str, dict[str, Any]]:
         ConfigError: it cannot be read, names what does not exist, or gives a setting a value of
             the wrong type; all such names at once.
     """
-    sections: dict[str, dict[str, Any]] = {name: {} for name in _SECTIONS}
+    sections: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     if path is None:
         return sections
     try:
@@ -79,7 +79,7 @@ def load_settings(path: Path | None) -> dict[str, dict[str, Any]]:
 
 def _problems(found: Mapping[str, Any]) -> Iterator[str]:
     for section, settings in found.items():
-        known = _SECTIONS.get(section)
+        known = SECTIONS.get(section)
         if known is None:
             yield f"unknown section {section}"
         elif not isinstance(settings, dict):

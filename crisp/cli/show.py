@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
+    MofNCompleteColumn,
     Progress,
     TaskProgressColumn,
     TextColumn,
@@ -27,9 +28,14 @@ _CONTROL = {code: f"\\x{code:02x}" for code in [*range(32), 127, *range(0x80, 0x
 _DIRECTION = (0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A))
 _CONTROL |= {code: f"\\u{code:04x}" for code in _DIRECTION}
 
+_DEEPEST = 60
+"""Levels of a tree that a terminal has room for."""
+
 
 @contextmanager
-def progress(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
+def progress(
+    what: str, *, quiet: bool, unit: str = "bytes"
+) -> Iterator[Callable[[int, int], None]]:
     """A bar with rate and time left; nothing when stderr is no terminal."""
     if quiet or not sys.stderr.isatty():
         yield nothing
@@ -38,7 +44,7 @@ def progress(what: str, *, quiet: bool) -> Iterator[Callable[[int, int], None]]:
         TextColumn("{task.description}"),
         BarColumn(),
         TaskProgressColumn(),
-        TransferSpeedColumn(),
+        TransferSpeedColumn() if unit == "bytes" else MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
@@ -61,7 +67,7 @@ def summary(result: dict[str, Any], *, as_json: bool) -> None:
     for reason, count in result["reasons"].items():
         typer.echo(f"  rejected: {count:,} × {reason}")
     for warning in result["warnings"]:
-        typer.echo(f"warning: {warning}", err=True)
+        typer.echo(f"warning: {plain(warning)}", err=True)
 
 
 def result(record: dict[str, Any], text: str, *, as_json: bool) -> None:
@@ -78,14 +84,14 @@ def line(text: str) -> None:
     typer.echo(text)
 
 
-def tree_path(record: dict[str, Any], nodes: list[Any]) -> None:
+def tree_path(facts: dict[str, Any], nodes: list[Any]) -> None:
     """One critical path: its call paths as a tree, its segments in time, its ledger."""
     console = Console(highlight=False, soft_wrap=True)
-    latency = record["latency_us"]
+    latency = facts["latency_us"]
     console.print(
-        f"[bold]{_safe(record['endpoint'])}[/]  {duration(latency)}  trace"
-        f" {_safe(record['trace_id'])}  root {_safe(record['root_span_id'])}  policy"
-        f" {record['policy']}"
+        f"[bold]{_safe(facts['endpoint'])}[/]  {duration(latency)}  trace"
+        f" {_safe(facts['trace_id'])}  root {_safe(facts['root_span_id'])}  policy"
+        f" {facts['policy']}"
     )
     console.print(_tree(nodes, latency))
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -93,8 +99,8 @@ def tree_path(record: dict[str, Any], nodes: list[Any]) -> None:
         table.add_column(heading, justify="right")
     table.add_column("held by", overflow="fold")
     table.add_column("span", overflow="fold")
-    begin = record["segments"][0]["start_us"] if record["segments"] else 0
-    for segment in record["segments"]:
+    begin = facts["segments"][0]["start_us"] if facts["segments"] else 0
+    for segment in facts["segments"]:
         name = f"{segment['service']}::{segment['operation']}"
         table.add_row(
             duration(segment["start_us"] - begin),
@@ -103,9 +109,9 @@ def tree_path(record: dict[str, Any], nodes: list[Any]) -> None:
             Text(plain(segment["span_id"])),
         )
     console.print(table)
-    for entry, what in record["ledger"].items():
+    for entry, what in facts["ledger"].items():
         console.print(f"{entry}: {what['spans']} spans, {duration(what['amount_us'])}")
-    if not record["ledger"]:
+    if not facts["ledger"]:
         console.print("nothing was clipped, dropped or pruned")
 
 
@@ -113,7 +119,11 @@ def _tree(nodes: list[Any], latency: int) -> Tree:
     """Call paths with inclusive and exclusive time; nodes come parents first."""
     branches: list[Tree] = []
     root = None
+    deeper = 0
     for node in nodes:
+        if node.depth >= _DEEPEST:
+            deeper += 1
+            continue
         share = f"{100 * node.inclusive_us / latency:.1f} %" if latency else "–"
         times = f" × {node.spans}" if node.spans > 1 else ""
         label = Text(f"{plain(node.name)}{times}  ")
@@ -123,6 +133,8 @@ def _tree(nodes: list[Any], latency: int) -> Tree:
         branch = branches[-1].add(label) if branches else Tree(label)
         root = root or branch
         branches.append(branch)
+    if root is not None and deeper:
+        root.add(Text(f"{deeper:,} calls deeper than {_DEEPEST} levels are not drawn"))
     return root or Tree("empty")
 
 

@@ -35,6 +35,6 @@ def path(
     )
     for tree in tree_paths(trace, options.ingest, options.path, trace_id):
         if as_json:
-            show.line(json.dumps(tree.record))
+            show.line(json.dumps(tree.record()))
         else:
-            show.tree_path(tree.record, tree.nodes)
+            show.tree_path(tree.facts, tree.nodes)

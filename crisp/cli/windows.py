@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
 from crisp.errors import ConfigError
@@ -23,8 +24,15 @@ def window_us(
         first = _micros(datetime.combine(parse_day(day), datetime.min.time(), UTC))
         return first, first + MICROSECONDS_PER_DAY
     if since is not None:
-        return _micros(now - parse_span(since)), _micros(now)
+        return _micros(_before(now, since)), _micros(now)
     return _moment(start), _moment(end)
+
+
+def _before(now: datetime, since: str) -> datetime:
+    try:
+        return now - parse_span(since)
+    except OverflowError as error:
+        raise ConfigError(f"{since!r} reaches back before the year 1") from error
 
 
 def window_days(
@@ -49,11 +57,12 @@ def _day(time_us: int | None) -> str | None:
 
 
 def parse_day(text: str) -> date:
-    """A day from YYYY-MM-DD."""
-    try:
-        return datetime.strptime(text, "%Y-%m-%d").replace(tzinfo=UTC).date()
-    except ValueError as error:
-        raise ConfigError(f"a day looks like 2026-11-21, not {text!r}") from error
+    """A day from YYYY-MM-DD, in just this form."""
+    with suppress(ValueError):
+        day = date.fromisoformat(text)
+        if str(day) == text:
+            return day
+    raise ConfigError(f"a day looks like 2026-11-21, not {text!r}")
 
 
 def yesterday(now: datetime) -> date:

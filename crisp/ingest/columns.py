@@ -16,6 +16,7 @@ from crisp.ingest.duplicates import Separated, separate
 from crisp.ingest.jaeger import Bad, Process, Span, Trace
 from crisp.ingest.names import Names
 from crisp.ingest.tags import kinds
+from crisp.stable import text_id
 
 ROOT, ORPHAN = -1, -2
 """In the parent column: no reference to this trace, or only to spans that are missing."""
@@ -55,7 +56,7 @@ def add(batch: Batch, names: Names, trace: Trace, source: str, position: int) ->
     spans = trace.spans
     if not spans:
         return Bad(Reject.NO_SPANS, "the list of spans is empty", trace.traceID or "")
-    trace_id = trace.traceID or _id_in_references(spans)
+    trace_id = trace.traceID or _id_in_references(spans) or _id_from(spans)
     processes = trace.processes or {}
     known: dict[str | None, tuple[dict[str, int], int, str]] = {
         name: names.process(process or _NOWHERE) for name, process in processes.items()
@@ -95,6 +96,12 @@ def _id_in_references(spans: Sequence[Span]) -> str:
             if reference.traceID:
                 return reference.traceID
     return ""
+
+
+def _id_from(spans: Sequence[Span]) -> str:
+    """An id for a trace without one: the same for the same spans, in whatever order."""
+    marks = sorted(f"{span.spanID} {span.startTime} {span.operationName}" for span in spans)
+    return f"unnamed-{text_id(*marks) & (2**64 - 1):016x}"
 
 
 def _count_duplicates(counts: dict[str, int], separated: Separated) -> None:

@@ -26,6 +26,8 @@ class Kept:
     """row of the topmost ancestor"""
     rows: Flags
     """belongs to an analysed tree"""
+    entry: Flags
+    """refers to no span of the trace: one of its true roots"""
     orphan: Flags
     """refers to spans of the trace that are missing"""
     root_kind: str
@@ -83,9 +85,24 @@ def _trees(batch: Batch, kept: Kept, roots: Ints, tree: Ints) -> Trees:
         source=[batch.source[owner] for owner in owners],
         position=[batch.position[owner] for owner in owners],
         root_kind=kinds,
-        weight=[weight(batch.tags[root]) for root in roots.tolist()],
+        weight=_weights(batch, kept, owners, roots),
         ledger=_ledgers(batch, owners, roots, np.bincount(tree, minlength=len(roots))),
     )
+
+
+def _weights(batch: Batch, kept: Kept, owners: list[int], roots: Ints) -> list[float]:
+    """Requests each tree stands for: what its root says, or else the trace's own roots.
+
+    The sampling decision stands with the span that began the trace.
+    """
+    said = [weight(batch.tags[root]) for root in roots.tolist()]
+    if kept.root_kind == "entry" and not kept.orphan[roots].any() and len(set(owners)) == len(said):
+        return said
+    of_trace: dict[int, float] = {}
+    for root in np.flatnonzero(kept.entry & np.isin(kept.trace, owners)).tolist():
+        owner = int(kept.trace[root])
+        of_trace[owner] = max(of_trace.get(owner, 1.0), weight(batch.tags[root]))
+    return [max(own, of_trace.get(owner, 1.0)) for own, owner in zip(said, owners, strict=True)]
 
 
 def _ledgers(batch: Batch, owners: list[int], roots: Ints, sizes: Ints) -> list[dict[str, int]]:

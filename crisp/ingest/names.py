@@ -21,7 +21,8 @@ class Names:
         self.endpoint_ids: list[int] = []
         self.endpoint_services: list[int] = []
         self.hosts: list[str] = [""]
-        self.attributes: set[tuple[str, str, str]] = set()
+        self.attributes: dict[int, set[tuple[str, str]]] = {}
+        """(attribute, value) pairs seen with each host"""
         self.hosts_of: list[int] = []
         """index of the host of each process"""
         self.clocks_of: list[int] = []
@@ -49,7 +50,8 @@ class Names:
             self.hosts.append(host)
         for attribute, value in tags.items() if host else ():
             if attribute in self._attributes and value not in (None, ""):
-                self.attributes.add((host, attribute, str(value)))
+                pairs = self.attributes.setdefault(self._hosts[host], set())
+                pairs.add((attribute, str(value)))
         self.hosts_of.append(self._hosts[host])
         self.clocks_of.append(self._clocks.setdefault(clock, len(self._clocks)))
         operations = self._operations.setdefault(process.serviceName, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -53,7 +54,15 @@ def find(sources: Sequence[str]) -> list[tuple[str, int]]:
         files.update(found)
     if problems:
         raise InputError("; ".join(problems))
-    return sorted(files.items())
+    return sorted(_each_once(files).items())
+
+
+def _each_once(files: dict[str, int]) -> dict[str, int]:
+    """One name for each file: of several that lead to the same place, the smallest."""
+    names: dict[str, str] = {}
+    for name in sorted(files):
+        names.setdefault(name if "://" in name else os.path.realpath(name), name)
+    return {name: files[name] for name in names.values()}
 
 
 def _local(source: str) -> Iterable[tuple[str, int]]:

@@ -57,11 +57,6 @@ class Stream:
         except _DAMAGE as error:
             raise DamagedError(str(error) or type(error).__name__) from error
 
-    def chunks(self) -> Iterator[bytes]:
-        """The rest of the stream in pieces of about `CHUNK` bytes."""
-        while piece := self.read():
-            yield piece
-
 
 def _decompressed(file: Readable) -> Readable:
     head, file = _peek(file)

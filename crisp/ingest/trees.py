@@ -12,7 +12,7 @@ import numpy as np
 
 from crisp.errors import Reject
 from crisp.forest import Flags, Forest, Ints
-from crisp.ingest.columns import ORPHAN, Batch
+from crisp.ingest.columns import ORPHAN, ROOT, Batch
 from crisp.ingest.grow import Kept, grow
 from crisp.ingest.jaeger import Bad
 from crisp.ingest.names import Names
@@ -71,7 +71,16 @@ def plant(batch: Batch, names: Names, options: IngestOptions) -> Planted:
     forest = grow(
         batch,
         names,
-        Kept(trace, parent, ancestry.depth, ancestry.top, keep, orphan=orphan, root_kind=kind),
+        Kept(
+            trace=trace,
+            parent=parent,
+            depth=ancestry.depth,
+            top=ancestry.top,
+            rows=keep,
+            entry=reference == ROOT,
+            orphan=orphan,
+            root_kind=kind,
+        ),
     )
     return Planted(
         forest=forest,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from crisp.engine import Engine, Table
 from crisp.errors import InputError
 from crisp.ingest.sources import find, shards
 from crisp.ingest.templates import unbounded
-from crisp.options import IngestOptions, PathOptions
+from crisp.options import MICROSECONDS_PER_DAY, IngestOptions, PathOptions
 from crisp.pipeline.mapping import COUNTS, MAPPED, dated, map_shard
 
 _ORDER = {
@@ -102,10 +102,9 @@ def analyse(
         "schema_version": schema.VERSION,
         "policy": path.policy,
         "options": json.dumps({"path": asdict(path), "ingest": asdict(ingest)}, sort_keys=True),
-        "filtered": result.filtered,
-        "bytes": result.bytes,
         "started_us": int(began * 1_000_000),
     }
+    replaced = sorted(set(store.days(lake)) & set(result.days))
     with store.staging(lake) as folder:
         for day in sorted(days, key=lambda day: str(day["date"])):
             date = str(day["date"])
@@ -115,20 +114,37 @@ def analyse(
                     folder / date / name,
                     _ORDER[name],
                 )
-            rejected = result.rejected if date == result.days[-1] else 0
-            store.commit(
-                lake,
-                date,
-                folder / date,
-                {
-                    **record,
-                    **day,
-                    "read": day["analysed"] + rejected,
-                    "rejected": rejected,
-                    "seconds": round(clock() - began, 3),
-                },
-            )
-    return result
+            counts = _of_day(result, day)
+            seconds = round(clock() - began, 3)
+            store.commit(lake, date, folder / date, {**record, **counts, "seconds": seconds})
+    return replace(result, warnings=[*result.warnings, *_narrowed(replaced, ingest)])
+
+
+def _of_day(result: Analysed, day: dict[str, Any]) -> dict[str, Any]:
+    """What a day's run record counts. What belongs to no day stands with the last one."""
+    last = day["date"] == result.days[-1]
+    rejected = result.rejected if last else 0
+    return {
+        **day,
+        "read": day["analysed"] + rejected,
+        "rejected": rejected,
+        "filtered": result.filtered if last else 0,
+        "bytes": result.bytes if last else 0,
+    }
+
+
+def _narrowed(replaced: Sequence[str], ingest: IngestOptions) -> list[str]:
+    """A warning when days that were there before now hold only part of their traces."""
+    edges = (ingest.start_us or 0, ingest.end_us or 0)
+    by_name = ingest.service is not None or ingest.operation is not None
+    if not replaced or not (by_name or any(edge % MICROSECONDS_PER_DAY for edge in edges)):
+        return []
+    return [
+        (
+            f"{', '.join(replaced)}: replaced by a selection of traces; to have all of them back,"
+            " analyse again without the selection, and select into another folder"
+        )
+    ]
 
 
 _ONE_DAY = "SELECT * FROM rows WHERE date = '{date}'"

@@ -57,6 +57,8 @@ class _Shard:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS.names, 0))
     endpoints: dict[str, set[int]] = field(default_factory=dict)
     """indices of the endpoints seen, by day"""
+    hosts: dict[str, set[int]] = field(default_factory=dict)
+    """indices of the hosts seen, by day"""
 
 
 def map_shard(
@@ -122,6 +124,7 @@ def _flush(
     for table, day, mask, rows in lake_rows(analysis, all_paths=path.all_paths):
         if table == "traces":
             state.endpoints.setdefault(day, set()).update(_endpoints(analysis, mask))
+            state.hosts.setdefault(day, set()).update(_hosts(analysis, mask))
             numbered = rows.add_column(0, _DOCUMENT, arrow.ints(numbers[mask]))
             yield table, _with_day(numbered, day)
         else:
@@ -132,6 +135,13 @@ def _endpoints(analysis: Analysis, mask: Flags) -> list[int]:
     """Indices of the endpoints in the marked trees."""
     rows = analysis.endpoints
     found: list[int] = np.unique(rows.endpoint[mask[rows.tree]]).tolist()
+    return found
+
+
+def _hosts(analysis: Analysis, mask: Flags) -> list[int]:
+    """Indices of the hosts in the marked trees."""
+    forest = analysis.forest
+    found: list[int] = np.unique(forest.host[mask[forest.tree]]).tolist()
     return found
 
 
@@ -150,8 +160,9 @@ def _rest(state: _Shard) -> Iterator[tuple[str, pa.RecordBatch]]:
         ]
         yield "endpoint_names", _with_day(arrow.rows(rows, schema.ENDPOINT_NAMES), day)
         hosts = [
-            {"host": host, "attribute": attribute, "value": value}
-            for host, attribute, value in sorted(names.attributes)
+            {"host": names.hosts[i], "attribute": attribute, "value": value}
+            for i in sorted(state.hosts[day])
+            for attribute, value in sorted(names.attributes.get(i, ()))
         ]
         yield "hosts", _with_day(arrow.rows(hosts, schema.HOSTS), day)
     counts = state.counts

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from crisp import arrow, schema, store
 from crisp.errors import LakeError
+from crisp.report.pages import bundle, check_jaeger_url
 from crisp.report.site import Site, write_site
 
 
@@ -35,15 +36,33 @@ def load_marts(marts: Path, day: str) -> dict[str, pa.Table]:
         if name == "runs":
             tables[name] = _runs(store.run_record(marts, day)["runs"])
             continue
-        parts = [pq.ParquetFile(file).read() for file in store.files(marts, day, name)]
-        found = pa.concat_tables(parts)
+        found = pa.concat_tables([_rows(file) for file in store.files(marts, day, name)])
         schema.check(name, found.schema, table)
         tables[name] = found.select(table.names).cast(table)
     return tables
 
 
+def _rows(file: str) -> pa.Table:
+    try:
+        return pq.ParquetFile(file).read()
+    except pa.ArrowInvalid as error:
+        reason = str(error).splitlines()[0]
+        raise LakeError(f"{file}: damaged ({reason}); run crisp aggregate again") from error
+
+
 def _runs(records: list[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_batches([arrow.rows(records, schema.RUNS)])
+
+
+def check_site(jaeger_url: str | None) -> None:
+    """Find out early what would keep a site from being written.
+
+    Raises:
+        ConfigError: ``jaeger_url`` is no http or https template with ``{trace_id}``.
+        CrispError: the front end was never built.
+    """
+    check_jaeger_url(jaeger_url)
+    bundle()
 
 
 def report(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,12 +12,14 @@ from typing import Any
 
 from crisp import store
 from crisp.engine.duckdb import DuckDB
+from crisp.errors import ConfigError
 from crisp.options import RunOptions
 from crisp.pipeline.analyse import Analysed, analyse
 from crisp.pipeline.marts import aggregate, choose_days
-from crisp.pipeline.publish import report
+from crisp.pipeline.publish import check_site, report
 from crisp.report.site import Site
 
+_URL = re.compile(r"[a-z][a-z0-9+.-]*:/")
 WINDOW_DAYS = 14
 """Days a nightly window holds."""
 
@@ -32,7 +35,13 @@ class Places:
 
 
 def places(out: Path) -> Places:
-    """The layout of an output folder."""
+    """The layout of an output folder.
+
+    Raises:
+        ConfigError: it is a URL.
+    """
+    if _URL.match(str(out)):
+        raise ConfigError(f"{out}: the output must be a folder of this machine, not a URL")
     return Places(lake=out / "lake", marts=out / "marts", site=out / "site", scratch=out)
 
 
@@ -45,7 +54,7 @@ def engine(
     on_progress: Callable[[int, int], None],
 ) -> Iterator[DuckDB]:
     """A DuckDB engine whose scratch files lie under ``out`` and vanish afterwards."""
-    with store.staging(out) as scratch:
+    with store.staging(places(out).scratch) as scratch:
         made = DuckDB(scratch, workers=workers, memory_limit=memory_limit, on_progress=on_progress)
         try:
             yield made
@@ -68,13 +77,18 @@ def run(
 
     The site shows the days that were analysed; with ``window_ends`` the fourteen days of the
     lake that end with it.
+
+    Raises:
+        ConfigError: ``jaeger_url`` is no template; found before anything is analysed.
+        CrispError: the front end was never built; likewise.
     """
     where = places(out)
+    check_site(jaeger_url)
     analysed = analyse(sources, where.lake, made, options.ingest, options.path, clock=clock)
-    first = analysed.days[0]
+    days = analysed.days
     if window_ends is not None:
-        first = str(date.fromisoformat(window_ends) - timedelta(days=WINDOW_DAYS - 1))
-    days = choose_days(where.lake, first, analysed.days[-1])
+        first = date.fromisoformat(window_ends) - timedelta(days=WINDOW_DAYS - 1)
+        days = choose_days(where.lake, str(first), window_ends)
     aggregate(where.lake, where.marts, days, made, options.aggregate)
     site = report(
         where.marts,

@@ -35,10 +35,16 @@ class Node:
 class TreePath:
     """The critical path of one analysis root."""
 
-    record: dict[str, Any]
-    """what ``crisp path --json`` prints"""
+    facts: dict[str, Any]
+    """the trace, its segments in time order, and its ledger"""
     nodes: list[Node]
     """its call paths, parents first, children by falling inclusive time"""
+
+    def record(self) -> dict[str, Any]:
+        """What ``crisp path --json`` prints: the facts, and every call path from the root."""
+        facts = dict(self.facts)
+        ledger = facts.pop("ledger")
+        return {**facts, "call_paths": _with_prefixes(self.nodes), "ledger": ledger}
 
 
 def tree_paths(
@@ -114,9 +120,9 @@ def _tree_path(
     options: PathOptions,
 ) -> TreePath:
     forest = analysis.forest
-    nodes, paths = _call_paths(analysis, rows.path, label)
+    nodes = _call_paths(analysis, rows.path, label)
     segments, mine = analysis.walked.segments, rows.segments
-    record = {
+    facts = {
         "trace_id": forest.trees.trace_id[tree],
         "root_span_id": forest.span_id(tree),
         "endpoint": label[forest.endpoint[tree]],
@@ -137,19 +143,16 @@ def _tree_path(
                 strict=True,
             )
         ],
-        "call_paths": paths,
         "ledger": {
             entry: {"spans": int(spans[tree]), "amount_us": int(amount[tree])}
             for entry, (spans, amount) in sorted(analysis.ledger.items())
             if spans[tree]
         },
     }
-    return TreePath(record=record, nodes=nodes)
+    return TreePath(facts=facts, nodes=nodes)
 
 
-def _call_paths(
-    analysis: Analysis, mine: Ints, label: list[str]
-) -> tuple[list[Node], list[dict[str, Any]]]:
+def _call_paths(analysis: Analysis, mine: Ints, label: list[str]) -> list[Node]:
     """The call paths of one tree, merged over hosts, each behind the one it hangs from."""
     forest, walked = analysis.forest, analysis.walked
     sums: dict[int, list[int]] = {}
@@ -167,29 +170,37 @@ def _call_paths(
     below: dict[int, list[int]] = {}
     for path, parent in above.items():
         below.setdefault(parent, []).append(path)
-    nodes, records = [], []
-    stack: list[tuple[int, tuple[str, ...]]] = [(path, ()) for path in below.get(0, [])]
+    nodes = []
+    stack = [(path, 0) for path in below.get(0, [])]
     while stack:
-        path, prefix = stack.pop()
+        path, depth = stack.pop()
         spans, exclusive, inclusive = sums[path]
-        chain = (*prefix, names[path])
         nodes.append(
             Node(
-                depth=len(prefix),
+                depth=depth,
                 name=names[path],
                 spans=spans,
                 exclusive_us=exclusive,
                 inclusive_us=inclusive,
             )
         )
-        records.append(
+        children = sorted(below.get(path, []), key=lambda child: (sums[child][2], names[child]))
+        stack += [(child, depth + 1) for child in children]
+    return nodes
+
+
+def _with_prefixes(nodes: list[Node]) -> list[dict[str, Any]]:
+    """Call paths written out from the root: quadratic in depth, so only where it is asked for."""
+    chain: list[str] = []
+    written = []
+    for node in nodes:
+        chain[node.depth :] = [node.name]
+        written.append(
             {
                 "path": list(chain),
-                "spans": spans,
-                "exclusive_us": exclusive,
-                "inclusive_us": inclusive,
+                "spans": node.spans,
+                "exclusive_us": node.exclusive_us,
+                "inclusive_us": node.inclusive_us,
             }
         )
-        children = sorted(below.get(path, []), key=lambda child: (sums[child][2], names[child]))
-        stack += [(child, chain) for child in children]
-    return nodes, records
+    return written

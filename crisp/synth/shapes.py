@@ -53,9 +53,8 @@ UBER_MULTI_PARENT_SPANS = (0.9656, 0.034, 0.0001)
 # Roots per multi-root trace: median and 99 % quantile.
 UBER_ROOTS = (5, 550)
 
-# Meta, hosts per service and endpoints per service: (quantile, value).
+# Meta, hosts per service: (quantile, value).
 META_INSTANCES = ((0.05, 1), (0.1, 2), (0.25, 3), (0.5, 8), (0.75, 64), (0.9, 650))
-META_ENDPOINTS = ((0.25, 1), (0.5, 2), (0.75, 5), (0.9, 10), (0.95, 17), (0.99, 61))
 
 # Alibaba, share of calls by kind: cache, rpc, http, database, message queue.
 ALIBABA_CALLS = {"cache": 0.3680, "rpc": 0.2830, "http": 0.3262, "db": 0.0212, "mq": 0.0016}

@@ -58,3 +58,9 @@ def source(tmp_path: Path) -> Path:
     second = [trace(f"next{n}", start=10 * n, latency=500 + n, day=SECOND_DAY) for n in range(10)]
     path.write_bytes(lines([*traces(30), *second]) + b"{broken\n")
     return path
+
+
+@pytest.fixture
+def out(tmp_path: Path) -> Path:
+    """A folder that is not there yet."""
+    return tmp_path / "out"

@@ -19,11 +19,6 @@ KEYS = {
 }  # fmt: skip
 
 
-@pytest.fixture
-def out(tmp_path: Path) -> Path:
-    return tmp_path / "out"
-
-
 def test_a_run_tells_what_it_read_and_which_page_to_open(
     crisp: Crisp, source: Path, out: Path
 ) -> None:
