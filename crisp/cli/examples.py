@@ -125,16 +125,13 @@ def demo(
     )
     folder = out / "traces"
     write(options, folder, workers or len(os.sched_getaffinity(0)))
-    with (
-        show.progress("analysing", quiet=as_json) as on_progress,
-        stages.engine(
-            out, workers=workers, memory_limit=MEMORY_LIMIT, on_progress=on_progress
-        ) as engine,
-    ):
+    with show.progress("analysing", quiet=as_json) as on_progress:
         analysed, site = stages.run(
             [str(folder)],
             out,
-            engine,
+            lambda: stages.engine(
+                out, workers=workers, memory_limit=MEMORY_LIMIT, on_progress=on_progress
+            ),
             RunOptions(),
             window_ends=None,
             title="crisp demo",

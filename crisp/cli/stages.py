@@ -49,16 +49,13 @@ def run(
         templates=template,
         path={"policy": policy, "skew": skew, "async_rule": async_rule, "all_paths": all_paths},
     )
-    with (
-        show.progress("analysing", quiet=quiet or as_json) as on_progress,
-        job.engine(
-            out, workers=workers, memory_limit=memory_limit, on_progress=on_progress
-        ) as engine,
-    ):
+    with show.progress("analysing", quiet=quiet or as_json) as on_progress:
         analysed, site = job.run(
             traces,
             out,
-            engine,
+            lambda: job.engine(
+                out, workers=workers, memory_limit=memory_limit, on_progress=on_progress
+            ),
             options,
             window_ends=date,
             title=title,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -65,7 +65,7 @@ def engine(
 def run(
     sources: Sequence[str],
     out: Path,
-    made: DuckDB,
+    engines: Callable[[], AbstractContextManager[DuckDB]],
     options: RunOptions,
     *,
     window_ends: str | None,
@@ -76,7 +76,8 @@ def run(
     """From trace files to a site under ``out``.
 
     The site shows the days that were analysed; with ``window_ends`` the fourteen days of the
-    lake that end with it.
+    lake that end with it. Each stage has an engine of its own from ``engines``, so that none
+    holds memory that an earlier one needed.
 
     Raises:
         ConfigError: ``jaeger_url`` is no template; found before anything is analysed.
@@ -84,12 +85,14 @@ def run(
     """
     where = places(out)
     check_site(jaeger_url)
-    analysed = analyse(sources, where.lake, made, options.ingest, options.path, clock=clock)
+    with engines() as made:
+        analysed = analyse(sources, where.lake, made, options.ingest, options.path, clock=clock)
     days = analysed.days
     if window_ends is not None:
         first = date.fromisoformat(window_ends) - timedelta(days=WINDOW_DAYS - 1)
         days = choose_days(where.lake, str(first), window_ends)
-    aggregate(where.lake, where.marts, days, made, options.aggregate)
+    with engines() as made:
+        aggregate(where.lake, where.marts, days, made, options.aggregate)
     site = report(
         where.marts,
         where.site,
