@@ -133,7 +133,7 @@ def demo(
                 out, workers=workers, memory_limit=MEMORY_LIMIT, on_progress=on_progress
             ),
             RunOptions(),
-            window_ends=None,
+            window=None,
             title="crisp demo",
             jaeger_url=None,
             clock=time.time,

@@ -38,7 +38,7 @@ def progress(
 ) -> Iterator[Callable[[int, int], None]]:
     """A bar with rate and time left; nothing when stderr is no terminal."""
     if quiet or not sys.stderr.isatty():
-        yield nothing
+        yield lambda _done, _total: None
         return
     columns = (
         TextColumn("{task.description}"),
@@ -73,10 +73,6 @@ def summary(result: dict[str, Any], *, as_json: bool) -> None:
 def result(record: dict[str, Any], text: str, *, as_json: bool) -> None:
     """A result for scripts, or the same for people."""
     typer.echo(json.dumps(record) if as_json else text)
-
-
-def nothing(done: int, total: int) -> None:
-    """No progress bar."""
 
 
 def line(text: str) -> None:

@@ -41,14 +41,15 @@ def run(
     """
     from crisp.pipeline import run as job
 
-    began = time.time()
+    began, now = time.time(), datetime.now(UTC)
     options = a.run_options(
         settings,
-        window=windows.window_us(date, since, start, end, datetime.now(UTC)),
+        window=windows.window_us(date, since, start, end, now),
         ingest={"service": service, "operation": operation, "roots": roots},
         templates=template,
         path={"policy": policy, "skew": skew, "async_rule": async_rule, "all_paths": all_paths},
     )
+    shown = windows.window_days(date, None, None, None, now, job.WINDOW_DAYS) if date else None
     with show.progress("analysing", quiet=quiet or as_json) as on_progress:
         analysed, site = job.run(
             traces,
@@ -57,7 +58,7 @@ def run(
                 out, workers=workers, memory_limit=memory_limit, on_progress=on_progress
             ),
             options,
-            window_ends=date,
+            window=shown,
             title=title,
             jaeger_url=jaeger_url,
             clock=time.time,
@@ -139,11 +140,9 @@ def aggregate(
     began = time.time()
     where = job.places(out)
     first, last = windows.window_days(date, since, start, end, datetime.now(UTC), job.WINDOW_DAYS)
+    options = a.run_options(settings).aggregate
     days = marts.choose_days(where.lake, first, last)
-    with job.engine(
-        out, workers=workers, memory_limit=memory_limit, on_progress=show.nothing
-    ) as engine:
-        options = a.run_options(settings).aggregate
+    with job.engine(out, workers=workers, memory_limit=memory_limit) as engine:
         marts.aggregate(where.lake, where.marts, days, engine, options)
     seconds = round(time.time() - began, 3)
     show.result(

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from crisp.cpa.clip import Clipped
+from crisp.cpa.groups import changes
 from crisp.cpa.walk import Walked
 from crisp.forest import Flags, Forest, Ints
 
@@ -75,7 +76,7 @@ def by_path(
     order = np.lexsort((-exclusive[row], forest.host[row], paths[row], forest.tree[row]))
     row, inclusive = row[order], inclusive[order]
     tree, path, host, own = forest.tree[row], paths[row], forest.host[row], exclusive[row]
-    first = _changes(tree, path, host)
+    first = changes(tree, path, host)
     starts = np.flatnonzero(first)
     longest = row[starts]
     tied = ~first & _same_as_best(own, starts, first)
@@ -94,13 +95,6 @@ def by_path(
         longest=longest,
         error=np.logical_or.reduceat(forest.failed(row), starts),
     )
-
-
-def _changes(*columns: Ints) -> Flags:
-    """Whether a row differs from the one before it; the first always does."""
-    first = np.ones(len(columns[0]), np.bool_)
-    first[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
-    return first
 
 
 def _same_as_best(own: Ints, starts: Ints, first: Flags) -> Flags:

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from crisp import arrow
 from crisp.cpa.analysis import Analysis
+from crisp.cpa.groups import changes
 from crisp.forest import Flags, Forest, Ints
 from crisp.options import MICROSECONDS_PER_DAY
 from crisp.schema import ALL_PATH, CALL_PATHS, CALLS, ENDPOINT_USE, LEDGER_ENTRY, PATH, TRACES
@@ -93,9 +94,7 @@ def _nested(tree: Ints, count: int, kind: pa.StructType, columns: Sequence[objec
 
 def _distinct_paths(analysis: Analysis, count: int) -> Ints:
     paths = analysis.paths
-    new = np.ones(len(paths.tree), np.bool_)
-    new[1:] = (paths.tree[1:] != paths.tree[:-1]) | (paths.path_id[1:] != paths.path_id[:-1])
-    return np.bincount(paths.tree[new], minlength=count)
+    return np.bincount(paths.tree[changes(paths.tree, paths.path_id)], minlength=count)
 
 
 def _paths(analysis: Analysis, count: int) -> pa.Array:
@@ -166,9 +165,7 @@ def _all_paths(analysis: Analysis, count: int) -> pa.Array:
     order = np.lexsort((analysis.path_id, forest.tree))
     tree, path = forest.tree[order], analysis.path_id[order]
     duration = (forest.end_us - forest.start_us)[order]
-    new = np.ones(len(order), np.bool_)
-    new[1:] = (tree[1:] != tree[:-1]) | (path[1:] != path[:-1])
-    starts = np.flatnonzero(new)
+    starts = np.flatnonzero(changes(tree, path))
     columns = [
         path[starts],
         np.diff(np.append(starts, len(order))),

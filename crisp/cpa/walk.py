@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from crisp.cpa.clip import Clipped
-from crisp.forest import Forest, Ints
+from crisp.cpa.groups import changes
+from crisp.forest import Flags, Forest, Ints
 from crisp.options import PathOptions
 
 _MILLION = 1_000_000
@@ -173,7 +174,7 @@ def _children_latest_first(forest: Forest, clipped: Clipped) -> _Children:
     rows = np.flatnonzero(~clipped.off & (forest.parent >= 0))
     parent, start, end = forest.parent[rows], clipped.start_us[rows], clipped.end_us[rows]
     order = np.lexsort((start, -end, parent))
-    tied = _repeats(parent[order]) & _repeats(end[order]) & _repeats(start[order])
+    tied = ~changes(parent[order], end[order], start[order])
     if tied.any():
         order = _by_id(forest, rows, order, tied)
     counts = np.bincount(parent, minlength=len(forest))
@@ -185,16 +186,7 @@ def _children_latest_first(forest: Forest, clipped: Clipped) -> _Children:
     )
 
 
-def _repeats(values: Ints) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    """Whether each value equals the one before it."""
-    same = np.zeros(len(values), np.bool_)
-    same[1:] = values[1:] == values[:-1]
-    return same
-
-
-def _by_id(
-    forest: Forest, rows: Ints, order: Ints, tied: np.ndarray[tuple[int], np.dtype[np.bool_]]
-) -> Ints:
+def _by_id(forest: Forest, rows: Ints, order: Ints, tied: Flags) -> Ints:
     """``order`` with each run of equal intervals sorted by span id."""
     order = order.copy()
     run_start = np.flatnonzero(~tied & np.append(tied[1:], False))

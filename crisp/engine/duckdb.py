@@ -27,10 +27,6 @@ _HEADER = re.compile(r"^(?:\s*--[^\n]*\n)*\s*")
 _SIZE = re.compile(r"\d+(\.\d+)?\s*[kKMGT]i?B")
 
 
-def _nothing(done: int, total: int) -> None:
-    del done, total
-
-
 class DuckDB:
     """DuckDB in this process, workers beside it, everything large on disk under ``scratch``."""
 
@@ -40,7 +36,7 @@ class DuckDB:
         *,
         workers: int | None = None,
         memory_limit: str = MEMORY_LIMIT,
-        on_progress: Callable[[int, int], None] = _nothing,
+        on_progress: Callable[[int, int], None] | None = None,
     ) -> None:
         if not _SIZE.fullmatch(memory_limit):
             raise ConfigError(f"memory limit must look like 500MB or 2GB, not {memory_limit!r}")
@@ -76,9 +72,10 @@ class DuckDB:
         def advance(size: int) -> None:
             nonlocal done
             done += size
-            self._on_progress(done, total)
+            if self._on_progress is not None:
+                self._on_progress(done, total)
 
-        self._on_progress(0, total)
+        advance(0)
         files = map_shards(shards, function, schemas, folder, self._workers, advance)
         return {table: self.read(files[table], schemas[table]) for table in schemas}
 

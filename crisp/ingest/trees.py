@@ -6,6 +6,7 @@ the one 2^k above it, so a chain of 100,000 spans takes 17 steps.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,20 +98,32 @@ def _no_root(trace_id: str, *, cyclic: bool) -> Bad:
     return Bad(Reject.NO_ROOT, "every top span has a parent that is missing", trace_id)
 
 
+def _jumps(parent: Ints) -> Iterator[Ints]:
+    """Ancestors 1, 2, 4, … above each row, until all are past the top or only cycles are left.
+
+    Shape (n + 1,): place n stands for past the top, and leads to itself.
+    """
+    count = len(parent)
+    jump = np.append(np.where(parent < 0, count, parent), count)
+    yield jump
+    for _ in range(count.bit_length() + 1):
+        if not (jump < count).any():
+            return
+        jump = jump[jump]
+        yield jump
+
+
 def _ancestry(parent: Ints) -> _Ancestry:
     """Depth (0 at the top) and topmost ancestor of each row."""
     count = len(parent)
-    jump = np.append(np.where(parent < 0, count, parent), count)
     depth = np.append((parent >= 0).astype(np.int64), 0)
     top = np.arange(count + 1)
-    for _ in range(max(count, 1).bit_length() + 1):
-        above = jump < count
-        if not above.any():
-            break
-        top = np.where(above, top[jump], top)
+    past = np.ones(count + 1, np.bool_)
+    for jump in _jumps(parent):
+        past = jump == count
+        top = np.where(past, top, top[jump])
         depth = depth + depth[jump]
-        jump = jump[jump]
-    return _Ancestry(depth[:-1], top[:-1], jump[:-1] == count)
+    return _Ancestry(depth[:-1], top[:-1], past[:-1])
 
 
 def _candidates(
@@ -134,15 +147,11 @@ def _candidates(
 
 def _below(parent: Ints, marked: Flags) -> Flags:
     """Rows with a marked proper ancestor."""
-    count = len(parent)
-    jump = np.append(np.where(parent < 0, count, parent), count)
-    found = np.append(marked, False)
-    below: Flags = found[jump]
-    for _ in range(max(count, 1).bit_length() + 1):
-        if not (jump < count).any():
-            break
-        below = below | below[jump]
-        jump = jump[jump]
+    at_or_below = np.append(marked, False)
+    below: Flags = np.zeros(len(at_or_below), np.bool_)
+    for jump in _jumps(parent):
+        below = below | at_or_below[jump]
+        at_or_below = at_or_below | below
     return below[:-1]
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +50,7 @@ def engine(
     *,
     workers: int | None,
     memory_limit: str,
-    on_progress: Callable[[int, int], None],
+    on_progress: Callable[[int, int], None] | None = None,
 ) -> Iterator[DuckDB]:
     """A DuckDB engine whose scratch files lie under ``out`` and vanish afterwards."""
     with store.staging(places(out).scratch) as scratch:
@@ -68,15 +67,15 @@ def run(
     engines: Callable[[], AbstractContextManager[DuckDB]],
     options: RunOptions,
     *,
-    window_ends: str | None,
+    window: tuple[str | None, str | None] | None,
     title: str,
     jaeger_url: str | None,
     clock: Callable[[], float],
 ) -> tuple[Analysed, Site]:
     """From trace files to a site under ``out``.
 
-    The site shows the days that were analysed; with ``window_ends`` the fourteen days of the
-    lake that end with it. Each stage has an engine of its own from ``engines``, so that none
+    The site shows the days that were analysed; with ``window`` all days of the lake from its
+    first to its last. Each stage has an engine of its own from ``engines``, so that none
     holds memory that an earlier one needed.
 
     Raises:
@@ -88,9 +87,8 @@ def run(
     with engines() as made:
         analysed = analyse(sources, where.lake, made, options.ingest, options.path, clock=clock)
     days = analysed.days
-    if window_ends is not None:
-        first = date.fromisoformat(window_ends) - timedelta(days=WINDOW_DAYS - 1)
-        days = choose_days(where.lake, str(first), window_ends)
+    if window is not None:
+        days = choose_days(where.lake, *window)
     with engines() as made:
         aggregate(where.lake, where.marts, days, made, options.aggregate)
     site = report(
