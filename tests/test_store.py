@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,21 +18,23 @@ import pytest
 
 from crisp import schema, store
 from crisp.errors import LakeError
+from crisp.locations import Location
+from crisp.store import publishing
 
 DAY, OTHER = "2026-11-20", "2026-11-21"
 
 
-def write(folder: Path, text: str) -> Path:
+def write(folder: str, day: str, text: str) -> str:
     for table in ("traces", "rejects"):
-        place = folder / table / "part-0.parquet"
+        place = Path(folder) / day / table / "part-0.parquet"
         place.parent.mkdir(parents=True)
         place.write_text(f"{table} {text}", encoding="utf-8")
-    return folder
+    return str(Path(folder) / day)
 
 
 def commit(root: Path, text: str, day: str = DAY) -> None:
     with store.staging(root) as staged:
-        store.commit(root, day, write(staged / day, text), {"text": text})
+        store.commit(root, day, write(staged, day, text), {"text": text})
 
 
 def seen(root: Path, day: str = DAY) -> tuple[str, ...]:
@@ -68,8 +72,51 @@ def test_a_new_version_replaces_the_day_and_no_other(tmp_path: Path) -> None:
     commit(tmp_path, "new")
     assert seen(tmp_path) == NEW
     assert content(tmp_path / f"date={OTHER}") == before
-    versions = [path for path in (tmp_path / f"date={DAY}").iterdir() if path.is_dir()]
-    assert len(versions) == 1
+
+
+def versions(root: Path) -> set[str]:
+    return {path.name for path in (root / f"date={DAY}").iterdir() if path.is_dir()}
+
+
+def test_only_the_version_that_counts_is_kept(tmp_path: Path) -> None:
+    for text in ("old", "new", "new"):
+        commit(tmp_path, text)
+    assert versions(tmp_path) == {store.version(tmp_path, DAY)}
+
+
+def test_a_version_stays_while_it_is_read(tmp_path: Path) -> None:
+    commit(tmp_path, "old")
+    with store.reading(tmp_path, [DAY]) as held:
+        for text in ("new", "third"):
+            commit(tmp_path, text)
+            assert versions(tmp_path) == {held[DAY], store.version(tmp_path, DAY)}
+        (file,) = store.files(tmp_path, DAY, "traces", held[DAY])
+        assert Path(file).read_text(encoding="utf-8") == "traces old"
+        assert store.run_record(tmp_path, DAY, held[DAY]) == {"text": "old"}
+        assert store.run_record(tmp_path, DAY) == {"text": "third"}
+        with store.reading(tmp_path, [DAY]) as later:
+            assert later[DAY] != held[DAY]
+        assert len(versions(tmp_path)) == 2
+    assert versions(tmp_path) == {store.version(tmp_path, DAY)}
+
+
+def test_a_version_that_vanishes_before_it_is_held_is_looked_up_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(tmp_path, "old")
+    asked: list[str] = []
+    real = store.version
+
+    def slow(root: Location, day: str) -> str:
+        found = real(root, day)
+        if not asked:
+            asked.append(day)
+            commit(tmp_path, "new")
+        return found
+
+    monkeypatch.setattr(store, "version", slow)
+    with store.reading(tmp_path, [DAY]) as held:
+        assert store.run_record(tmp_path, DAY, held[DAY]) == {"text": "new"}
 
 
 def test_the_same_content_again_changes_no_byte_but_the_run_record(tmp_path: Path) -> None:
@@ -77,7 +124,7 @@ def test_the_same_content_again_changes_no_byte_but_the_run_record(tmp_path: Pat
     before = content(tmp_path)
     times = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.parquet")}
     with store.staging(tmp_path) as staged:
-        store.commit(tmp_path, DAY, write(staged / DAY, "old"), {"text": "later"})
+        store.commit(tmp_path, DAY, write(staged, DAY, "old"), {"text": "later"})
     after = content(tmp_path)
     (record,) = (name for name in after if name.endswith("run.json"))
     assert json.loads(after.pop(record)) == {"text": "later"}
@@ -112,6 +159,60 @@ def test_tables_of_another_version_are_refused_by_name(
     assert "version" in str(caught.value)
     commit(tmp_path, "new")
     assert seen(tmp_path) == NEW
+
+
+def test_a_reader_that_leaves_while_a_version_is_committed_removes_only_old_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(tmp_path, "old")
+    leave, left, real = threading.Event(), threading.Event(), store.version
+
+    def read() -> None:
+        with store.reading(tmp_path, [DAY]):
+            leave.wait(10)
+        left.set()
+
+    def asked_for(root: Location, day: str) -> str:
+        found = real(root, day)
+        if leave.is_set() and threading.current_thread() is reader:
+            with suppress(threading.BrokenBarrierError):
+                replaced.wait(2)  # the version that was just read is replaced before it is used
+        return found
+
+    replaced = threading.Barrier(2)
+    reader = threading.Thread(target=read)
+    reader.start()
+    commit(tmp_path, "new")
+    monkeypatch.setattr(store, "version", asked_for)
+    leave.set()
+    commit(tmp_path, "third")
+    with suppress(threading.BrokenBarrierError):
+        replaced.wait(2)
+    assert left.wait(20)
+    reader.join()
+    assert seen(tmp_path) == ("traces third", "rejects third")
+    assert versions(tmp_path) == {real(tmp_path, DAY)}
+
+
+def test_a_day_whose_files_are_gone_is_named(tmp_path: Path) -> None:
+    commit(tmp_path, "old")
+    shutil.rmtree(tmp_path / f"date={DAY}" / store.version(tmp_path, DAY))
+    with pytest.raises(LakeError, match=f"date={DAY}"), store.reading(tmp_path, [DAY]):
+        pass
+
+
+def test_content_whose_removal_was_killed_can_come_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(1, 60):
+        root = tmp_path / str(number)
+        root.mkdir()
+        commit(root, "old")
+        with killed_at(number, monkeypatch):
+            commit(root, "new")
+        commit(root, "old")
+        assert seen(root) == OLD
+        assert versions(root) == {store.version(root, DAY)}
 
 
 class KilledError(BaseException):
@@ -151,7 +252,7 @@ def killed_at(number: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int
             yield count
     for handle in list(Path("/proc/self/fd").iterdir()):  # the files of a killed process close
         with suppress(OSError):
-            if ".staging-" in str(handle.readlink()):
+            if re.search(r"/\.staging-|/v-\w+", str(handle.readlink())):
                 os.close(int(handle.name))
 
 
@@ -232,13 +333,13 @@ def test_what_a_killed_run_left_is_removed_and_what_a_living_one_holds_is_not(
     dead = tmp_path / ".staging-dead"
     (dead / "deep").mkdir(parents=True)
     with store.staging(tmp_path) as alive:
-        (alive / "in use").touch()
+        (Path(alive) / "in use").touch()
         with store.staging(tmp_path) as folder:
             assert folder != alive
-            assert not list(folder.iterdir())
+            assert not list(Path(folder).iterdir())
             assert not dead.exists()
-        assert not folder.exists()
-        assert (alive / "in use").exists()
+        assert not Path(folder).exists()
+        assert (Path(alive) / "in use").exists()
     assert [path.name for path in tmp_path.iterdir()] == [".lock"]
 
 
@@ -261,7 +362,7 @@ def test_a_folder_of_a_process_that_was_killed_is_removed(tmp_path: Path) -> Non
 def test_a_staging_folder_is_gone_after_an_error(tmp_path: Path) -> None:
     def fail() -> None:
         with store.staging(tmp_path / "new" / "root") as folder:
-            (folder / "half").mkdir()
+            (Path(folder) / "half").mkdir()
             raise KilledError
 
     with pytest.raises(KilledError):
@@ -280,10 +381,10 @@ def test_a_folder_is_put_in_the_place_of_another(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, atomic: bool
 ) -> None:
     if not atomic:
-        monkeypatch.setattr(store, "_exchange", lambda one, other: False)
+        monkeypatch.setattr(publishing, "exchange", lambda one, other: False)
     place = tmp_path / "site"
     for text in ("old", "new"):
-        store.swap_folder(site(tmp_path / "made", text), place)
+        publishing.swap_folder(site(tmp_path / "made", text), place)
         assert (place / "index.html").read_text() == text
         assert [path.name for path in tmp_path.iterdir()] == ["site"]
 
@@ -298,7 +399,7 @@ def test_a_swap_killed_at_any_step_leaves_the_old_folder_or_the_new(
         place = site(root / "site", "old")
         made = site(root / "made", "new")
         with killed_at(number, monkeypatch):
-            store.swap_folder(made, place)
+            publishing.swap_folder(made, place)
         found.append((place / "index.html").read_text())
     assert set(found) <= {"old", "new"}
     assert found[-1] == "new"
