@@ -21,6 +21,10 @@ class InputError(CrispError):
     """A source does not exist, cannot be opened, or holds no trace at all."""
 
 
+class FetchError(CrispError):
+    """A trace store refuses, is away for too long, or cannot give all traces of a day."""
+
+
 class LakeError(CrispError):
     """A lake or mart is missing, empty for the asked days, or of another version."""
 

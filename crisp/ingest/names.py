@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,6 +12,12 @@ from crisp.options import CLOCK_TAGS, HOST_TAGS, IngestOptions
 from crisp.stable import text_id
 
 
+def _numbers() -> array[int]:
+    """64-bit integers that grow, and become an array of numpy's by one copy: every batch of a
+    shard needs them, and a system whose operations hold ids has very many."""
+    return array("q")
+
+
 class Names:
     """Interned services, endpoints, hosts and clocks; grows for the life of a shard."""
 
@@ -18,14 +25,14 @@ class Names:
         self._template: Callable[[str], str] = templater(options.templates)
         self._attributes = frozenset(options.attributes)
         self.endpoints: list[tuple[str, str]] = []
-        self.endpoint_ids: list[int] = []
-        self.endpoint_services: list[int] = []
+        self.endpoint_ids = _numbers()
+        self.endpoint_services = _numbers()
         self.hosts: list[str] = [""]
         self.attributes: dict[int, set[tuple[str, str]]] = {}
         """(attribute, value) pairs seen with each host"""
-        self.hosts_of: list[int] = []
+        self.hosts_of = _numbers()
         """index of the host of each process"""
-        self.clocks_of: list[int] = []
+        self.clocks_of = _numbers()
         self._services: dict[str, int] = {}
         self._operations: dict[str, dict[str, int]] = {}
         self._by_name: dict[tuple[str, str], int] = {}

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import glob
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
-from crisp.errors import InputError
+from crisp.errors import ConfigError, InputError
 from crisp.ingest.documents import Piece, is_splittable
 from crisp.ingest.streams import is_packed, opened
+from crisp.locations import filesystem
 
 SHARD = 32 << 20
 """Bytes a shard aims at: memory is bounded by this, not by the input."""
@@ -90,18 +92,27 @@ def _is_hidden(parts: Sequence[str]) -> bool:
 
 def _remote(source: str) -> Iterable[tuple[str, int]]:
     try:
-        import fsspec  # it takes long to import, and most sources are plain files
+        system, path = filesystem(source)
+    except ConfigError as error:
+        raise InputError(str(error)) from error
+    found = (
+        system.glob(path, detail=True)
+        if glob.has_magic(path)
+        else _below(system.find(path, detail=True), path)
+    )
+    return [
+        (system.unstrip_protocol(name), int(facts["size"] or 0))
+        for name, facts in found.items()
+        if facts["type"] == "file"
+    ]
 
-        system, path = fsspec.core.url_to_fs(source)
-        names = system.glob(path) if glob.has_magic(path) else _below(system.find(path), path)
-    except (ValueError, ImportError) as error:
-        raise InputError(f"{source}: {error}") from error
-    return [(system.unstrip_protocol(name), int(system.size(name) or 0)) for name in names]
 
-
-def _below(names: Iterable[str], folder: str) -> list[str]:
-    inside = ((name, name.removeprefix(folder).split("/")) for name in names)
-    return [name for name, parts in inside if name == folder or not _is_hidden(parts)]
+def _below(found: Mapping[str, Any], folder: str) -> dict[str, Any]:
+    return {
+        name: facts
+        for name, facts in found.items()
+        if name == folder or not _is_hidden(name.removeprefix(folder).split("/"))
+    }
 
 
 def shards(files: Sequence[tuple[str, int]], target: int = SHARD) -> list[Shard]:

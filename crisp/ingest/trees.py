@@ -158,6 +158,8 @@ def _below(parent: Ints, marked: Flags) -> Flags:
 def _matching(names: Names, options: IngestOptions) -> Flags:
     """Which endpoints the selection by name lets through."""
     service, operation = options.service, options.operation
+    if service is None and operation is None:
+        return np.ones(len(names.endpoints), np.bool_)
     return np.array(
         [(service in (None, s)) and (operation in (None, o)) for s, o in names.endpoints], np.bool_
     )
