@@ -17,6 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks import spark
 from benchmarks.measure import Usage, watch
 from crisp.synth import SynthOptions, write
 
@@ -77,6 +78,8 @@ def main() -> None:
     rows = [row for traces in arguments.traces for row in measure(traces)]
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     show(rows, recorded)
+    largest = max(rows, key=lambda row: row.traces)
+    spark.show(spark.measure(_folder(largest.traces), largest.mb))
     if arguments.record:
         kept = {f"{row.case} {row.traces}": _figures(row) for row in rows}
         RECORDED.write_text(json.dumps(recorded | kept, indent=1, sort_keys=True) + "\n")
@@ -84,7 +87,7 @@ def main() -> None:
 
 def measure(traces: int) -> list[Row]:
     """`json.load`, the map step, `crisp analyse` and `crisp run` on ``traces`` traces."""
-    folder = DATA / f"traces-{traces}"
+    folder = _folder(traces)
     written = write(SynthOptions(day=DAY, traces=traces), folder, workers=2)
     out = DATA / f"out-{traces}"
     crisp = str(Path(sys.executable).with_name("crisp"))
@@ -112,6 +115,10 @@ def measure(traces: int) -> list[Row]:
         )
     shutil.rmtree(out, ignore_errors=True)
     return rows
+
+
+def _folder(traces: int) -> Path:
+    return DATA / f"traces-{traces}"
 
 
 def show(rows: list[Row], recorded: dict[str, dict[str, float]]) -> None:

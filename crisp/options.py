@@ -17,6 +17,7 @@ AsyncRule = Literal["both", "reference", "kind", "none"]
 Skew = Literal["none", "edge"]
 Roots = Literal["entry", "endpoint", "orphans"]
 OverlapOf = Literal["sibling", "parent"]
+EngineName = Literal["duckdb", "spark"]
 Touching = Literal["serial", "overlap", "parallel"]
 
 MICROSECONDS_PER_DAY = 86_400_000_000
@@ -187,6 +188,31 @@ class AggregateOptions:
             raise ConfigError(f"bands must ascend from 0 to 100, not {list(self.edges)}")
         if self.exemplars < 1:
             raise ConfigError(f"exemplars must be at least 1, not {self.exemplars}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """Where work runs."""
+
+    name: EngineName = "duckdb"
+    """duckdb: this machine; spark: a cluster"""
+    workers: int | None = None
+    """processes of this machine; default one for each core"""
+    memory_limit: str | None = None
+    """of DuckDB; default `MEMORY_LIMIT`"""
+    master: str | None = None
+    """of Spark; default what spark-submit says, or else all cores of this machine"""
+    conf: Mapping[str, str] = field(default_factory=dict)
+    """of Spark"""
+
+    def __post_init__(self) -> None:
+        problems = _choices("engine", self.name, EngineName)
+        if self.name == "duckdb" and (self.master is not None or self.conf):
+            problems.append("--master and --spark-conf need --engine spark")
+        if self.name == "spark" and (self.workers is not None or self.memory_limit is not None):
+            problems.append("--workers and --memory-limit are DuckDB's; see --spark-conf for Spark")
+        if problems:
+            raise ConfigError("; ".join(problems))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

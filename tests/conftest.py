@@ -14,6 +14,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden"
+pytest_plugins = ["tests.engine.cluster"]  # its fixtures serve tests of other folders too
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
 hypothesis.settings.register_profile(

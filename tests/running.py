@@ -13,11 +13,14 @@ import pytest
 
 from crisp import schema, store
 from crisp.ingest.sources import shards
-from crisp.options import AggregateOptions, IngestOptions, PathOptions
+from crisp.locations import Location
+from crisp.options import AggregateOptions, EngineOptions, IngestOptions, PathOptions
 from crisp.pipeline import analyse as analyse_stage
 from crisp.pipeline.analyse import Analysed, analyse
+from crisp.pipeline.engines import engine
 from crisp.pipeline.marts import aggregate
-from crisp.pipeline.run import engine, places
+from crisp.pipeline.run import places
+from crisp.pipeline.windows import Window
 from tests.mapped import check_tree
 
 Row = dict[str, Any]
@@ -51,17 +54,18 @@ def aggregated(
 ) -> Path:
     """Write the marts under ``out``; their folder."""
     where = places(out)
-    days = days or store.days(where.lake)
+    shown = Window(first=None, days=list(days or store.days(where.lake)))
     with _engine(out, 1) as made:
-        aggregate(where.lake, where.marts, days, made, options or AggregateOptions())
-    return where.marts
+        aggregate(where.lake, where.marts, shown, made, options or AggregateOptions())
+    return Path(where.marts)
 
 
 def _engine(out: Path, workers: int) -> Any:
-    return engine(out, workers=workers, memory_limit="500MB", on_progress=lambda done, total: None)
+    options = EngineOptions(workers=workers, memory_limit="500MB")
+    return engine(out, options, lambda done, total: None)
 
 
-def table(root: Path, name: str, day: str | None = None) -> pa.Table:
+def table(root: Location, name: str, day: str | None = None) -> pa.Table:
     """A table of the lake or the marts, of one day or all, as it lies on disk."""
     kind = {**schema.LAKE, **schema.MARTS}[name]
     files = [
@@ -73,7 +77,7 @@ def table(root: Path, name: str, day: str | None = None) -> pa.Table:
     return pa.concat_tables([part.cast(kind) for part in parts]) if parts else kind.empty_table()
 
 
-def rows(root: Path, name: str, day: str | None = None) -> list[Row]:
+def rows(root: Location, name: str, day: str | None = None) -> list[Row]:
     """The same as dictionaries."""
     found: list[Row] = table(root, name, day).to_pylist()
     return found
@@ -104,12 +108,9 @@ def check_lake(out: Path, result: Analysed) -> None:
                 assert paths[row["parent_id"]]["depth"] == row["depth"] - 1
 
 
-def digests(root: Path) -> dict[str, str]:
+def digests(root: Location) -> dict[str, str]:
     """Version of every day: a hash of all bytes of its tables."""
-    return {
-        day: next(p.name for p in (root / f"date={day}").iterdir() if p.is_dir())
-        for day in store.days(root)
-    }
+    return {day: store.version(root, day) for day in store.days(root)}
 
 
 def shard_size(monkeypatch: pytest.MonkeyPatch, size: int) -> None:

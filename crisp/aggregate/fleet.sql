@@ -1,5 +1,6 @@
 -- One row per entry endpoint of the window.
--- in: trees, uses (endpoints of each tree, entry_id = its entry endpoint), endpoint_names
+-- in: trees, uses (endpoints of each tree, entry_id = its entry endpoint), percentiles,
+-- endpoint_names
 WITH held AS (
     SELECT entry_id, endpoint_id, sum(exclusive_us) AS exclusive_us
     FROM uses
@@ -23,15 +24,15 @@ summed AS (
         min(start_us) AS first_us,
         max(start_us) AS last_us,
         sum(latency_us) AS latency_us,
-        percentile_cont(0.50) WITHIN GROUP (ORDER BY latency_us) AS p50_us,
-        percentile_cont(0.95) WITHIN GROUP (ORDER BY latency_us) AS p95_us,
-        percentile_cont(0.99) WITHIN GROUP (ORDER BY latency_us) AS p99_us,
         max(latency_us) AS max_us
     FROM trees
     GROUP BY endpoint_id
 )
 SELECT
     summed.*,
+    percentiles.p50_us,
+    percentiles.p95_us,
+    percentiles.p99_us,
     endpoint_names.service,
     endpoint_names.operation,
     top.endpoint_id AS top_endpoint_id,
@@ -39,3 +40,4 @@ SELECT
 FROM summed
 JOIN endpoint_names ON summed.endpoint_id = endpoint_names.endpoint_id
 JOIN top ON summed.endpoint_id = top.entry_id AND top.place = 1
+JOIN percentiles ON summed.endpoint_id = percentiles.endpoint_id AND percentiles.kind = 0

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 import pyarrow as pa
@@ -49,7 +48,7 @@ class Engine(Protocol):
         ...
 
     def read(self, files: Sequence[str], schema: pa.Schema) -> Table:
-        """The rows of some Parquet files; an empty table when there are none."""
+        """The rows of some Parquet files, paths or URLs; an empty table when there are none."""
         ...
 
     def table(self, rows: pa.Table) -> Table:
@@ -73,9 +72,13 @@ class Engine(Protocol):
         """The rows in memory."""
         ...
 
-    def write(self, table: Table, target: Path, order_by: Sequence[str]) -> None:
-        """Write the rows as Parquet files into the new folder ``target``, ordered.
+    def close(self) -> None:
+        """Let go of memory, files and processes."""
+        ...
 
-        Without ``order_by`` they stay in the order of the shards and files they come from.
+    def write(self, table: Table, target: str, order_by: Sequence[str]) -> None:
+        """Write the rows as Parquet files into the new folder ``target``, a path or a URL, ordered.
+
+        The same rows give the same bytes. Without ``order_by`` their order is the engine's.
         """
         ...

@@ -15,6 +15,7 @@ import pyarrow as pa
 from crisp.engine import MapFunction, Table
 from crisp.engine.pool import map_shards
 from crisp.errors import ConfigError, CrispError
+from crisp.locations import filesystem, is_url
 from crisp.options import MEMORY_LIMIT
 
 _TYPES = {
@@ -23,6 +24,7 @@ _TYPES = {
     pa.string(): "VARCHAR",
     pa.bool_(): "BOOLEAN",
 }
+_PART = "part-0.parquet"
 _HEADER = re.compile(r"^(?:\s*--[^\n]*\n)*\s*")
 _SIZE = re.compile(r"\d+(\.\d+)?\s*[kKMGT]i?B")
 
@@ -57,7 +59,7 @@ class DuckDB:
         )
 
     def close(self) -> None:
-        """Let go of memory and files."""
+        """See `crisp.engine.Engine.close`."""
         self._connection.close()
 
     def map(
@@ -83,6 +85,7 @@ class DuckDB:
         """See `crisp.engine.Engine.read`."""
         if not files:
             return self.table(schema.empty_table())
+        self._reach(files)
         names = ", ".join(_text(file) for file in files)
         columns = ", ".join(_name(field.name) for field in schema)
         return self._view(f"SELECT {columns} FROM read_parquet([{names}])", schema)
@@ -130,15 +133,31 @@ class DuckDB:
             rows = self._connection.sql(f"SELECT * FROM {table.name}").to_arrow_table()
         return rows.cast(table.schema)
 
-    def write(self, table: Table, target: Path, order_by: Sequence[str]) -> None:
-        """See `crisp.engine.Engine.write`."""
-        target.mkdir(parents=True)
+    def write(self, table: Table, target: str, order_by: Sequence[str]) -> None:
+        """See `crisp.engine.Engine.write`; without an order, that of the shards and files."""
+        if not is_url(target):
+            Path(target).mkdir(parents=True)
+            self._copy(table, Path(target) / _PART, order_by)
+            return
+        file = self._scratch / f"{self._new_name()}.parquet"
+        self._copy(table, file, order_by)
+        system, path = filesystem(target)
+        system.put_file(str(file), f"{path}/{_PART}")
+        file.unlink()
+
+    def _copy(self, table: Table, file: Path, order_by: Sequence[str]) -> None:
         order = f" ORDER BY {', '.join(map(_name, order_by))}" if order_by else ""
         self._run(
-            f"COPY (SELECT * FROM {table.name}{order})"
-            f" TO {_text(str(target / 'part-0.parquet'))}"
+            f"COPY (SELECT * FROM {table.name}{order}) TO {_text(str(file))}"
             f" (FORMAT parquet, COMPRESSION zstd, ROW_GROUP_SIZE {_row_group(table.schema)})"
         )
+
+    def _reach(self, files: Sequence[str]) -> None:
+        """Let DuckDB read URLs through fsspec: its own extension would have to be fetched."""
+        for scheme in {file.partition("://")[0] for file in files if is_url(file)}:
+            if not self._connection.filesystem_is_registered(scheme):
+                system, _ = filesystem(f"{scheme}://")
+                self._connection.register_filesystem(system)
 
     def _view(self, query: str, schema: pa.Schema) -> Table:
         name = self._new_name()

@@ -11,19 +11,17 @@ import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import ExitStack
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from crisp.engine import MapFunction, Sized
+from crisp.engine.files import SCRATCH, ParquetFile
 from crisp.errors import CrispError
 from crisp.processes import end_with_parent
-
-_FLUSH = 64 << 20
-"""Bytes of Arrow rows a worker holds before it writes them."""
 
 
 def map_shards(
@@ -99,56 +97,32 @@ def _initialise(stopped: Connection) -> None:
 
 
 def _run(task: _Task) -> _Written:
-    """Apply the function to one shard and write its rows; (table, file) of what was written."""
-    number, shard, function, schemas, folder = task
-    writers: dict[str, _Writer] = {}
+    return run_shard(*task)
+
+
+def run_shard(
+    number: int,
+    shard: Any,
+    function: MapFunction[Any],
+    schemas: Mapping[str, pa.Schema],
+    folder: str,
+) -> list[tuple[str, str]]:
+    """Apply the function to one shard and write its rows into ``folder``, a path or a URL.
+
+    Returns (table, file) of what was written, in files named by table and ``number``. Doing it
+    again, even at the same time, does no harm.
+    """
     collecting = gc.isenabled()
     gc.disable()  # spans hold no cycles, and looking for some costs a fifth of the time
+    files: dict[str, ParquetFile] = {}
     try:
-        for table, batch in function(shard):
-            if table not in writers:
-                path = f"{folder}/{table}-{number:06d}.parquet"
-                writers[table] = _Writer(path, schemas[table])
-            writers[table].add(batch)
-        for writer in writers.values():
-            writer.close()
+        with ExitStack() as stack:
+            for table, batch in function(shard):
+                if table not in files:
+                    place = f"{folder}/{table}-{number:06d}.parquet"
+                    files[table] = stack.enter_context(ParquetFile(place, schemas[table], SCRATCH))
+                files[table].add(batch)
     finally:
         if collecting:
             gc.enable()
-    return [(table, writer.path) for table, writer in writers.items()]
-
-
-class _Writer:
-    """Collects batches and writes them in large row groups."""
-
-    def __init__(self, path: str, schema: pa.Schema) -> None:
-        self.path = path
-        self._schema = schema
-        self._batches: list[pa.RecordBatch] = []
-        self._bytes = 0
-        self._writer: pq.ParquetWriter | None = None
-
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Take a batch; write when there are enough of them."""
-        self._batches.append(batch)
-        self._bytes += batch.nbytes
-        if self._bytes >= _FLUSH:
-            self._flush()
-
-    def close(self) -> None:
-        """Write what is left and finish the file."""
-        self._flush()
-        if self._writer is not None:
-            self._writer.close()
-
-    def _flush(self) -> None:
-        if self._writer is None:
-            self._writer = pq.ParquetWriter(
-                self.path,
-                self._schema,
-                compression="lz4",
-                use_dictionary=False,
-                write_statistics=False,
-            )
-        self._writer.write_table(pa.Table.from_batches(self._batches, self._schema))
-        self._batches, self._bytes = [], 0
+    return [(table, file.place) for table, file in files.items()]

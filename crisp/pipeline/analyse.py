@@ -17,6 +17,7 @@ from crisp.engine import Engine, Table
 from crisp.errors import InputError
 from crisp.ingest.sources import find, shards
 from crisp.ingest.templates import unbounded
+from crisp.locations import Location, is_url, join
 from crisp.options import MICROSECONDS_PER_DAY, IngestOptions, PathOptions
 from crisp.pipeline.mapping import COUNTS, MAPPED, dated, map_shard
 
@@ -76,7 +77,7 @@ class Analysed:
 
 def analyse(
     sources: Sequence[str],
-    lake: Path,
+    lake: Location,
     engine: Engine,
     ingest: IngestOptions,
     path: PathOptions,
@@ -111,13 +112,32 @@ def analyse(
             for name, table in tables.items():
                 engine.write(
                     engine.sql(_ONE_DAY.format(date=date), schema.LAKE[name], rows=table),
-                    folder / date / name,
+                    join(folder, date, name),
                     _ORDER[name],
                 )
             counts = _of_day(result, day)
             seconds = round(clock() - began, 3)
-            store.commit(lake, date, folder / date, {**record, **counts, "seconds": seconds})
-    return replace(result, warnings=[*result.warnings, *_narrowed(replaced, ingest)])
+            store.commit(lake, date, join(folder, date), {**record, **counts, "seconds": seconds})
+    warnings = [*_unfinished(sources), *result.warnings, *_narrowed(replaced, ingest)]
+    return replace(result, warnings=warnings)
+
+
+def _unfinished(sources: Sequence[str]) -> list[str]:
+    """A warning for each landing day that lacks traces, as its fetch knows."""
+    days = [
+        source
+        for source in sources
+        if Path(source).is_dir() or (is_url(source) and not source.startswith("http"))
+    ]
+    if not days:
+        return []
+    from crisp.ingest.fetch.books import unfinished  # brings all that speaks HTTP
+
+    return [
+        f"{day}: its fetch has not finished, or left gaps; run crisp fetch for that day again"
+        for day in days
+        if unfinished(day)
+    ]
 
 
 def _of_day(result: Analysed, day: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -11,8 +10,9 @@ import pyarrow as pa
 from crisp import schema, store
 from crisp.aggregate import band_edges, day_edges, histogram_bins, limits, sql
 from crisp.engine import Engine, Table
-from crisp.errors import LakeError
+from crisp.locations import Location, join
 from crisp.options import AggregateOptions
+from crisp.pipeline.windows import Window
 
 _I64, _TEXT = pa.int64(), pa.string()
 _TREE_COLUMNS = (
@@ -54,6 +54,27 @@ PATH_USE = pa.schema(
         ("span_id", _TEXT),
     ]
 )
+_GROUP = (("endpoint_id", _I64), ("kind", _I64), ("part", _I64))
+"""What values are of, see observed.sql."""
+OBSERVED = pa.schema([*_GROUP, ("value", _I64), ("bucket", _I64)])
+WANTED = pa.schema(
+    [
+        *_GROUP,
+        *(
+            (name, _I64)
+            for name in ("bucket", "present", "total", "q", "side", "lo", "hi", "place", "hit")
+        ),
+    ]
+)
+PERCENTILES = pa.schema(
+    [
+        *_GROUP,
+        ("present", _I64),
+        ("p50_us", pa.float64()),
+        ("p95_us", pa.float64()),
+        ("p99_us", pa.float64()),
+    ]
+)
 _ORDER = {
     "fleet": ("service", "operation"),
     "daily": ("endpoint_id", "day"),
@@ -70,48 +91,39 @@ _ORDER = {
 }
 
 
-def choose_days(lake: Path, first: str | None, last: str | None) -> list[str]:
-    """Days of the lake from ``first`` to ``last``, both included; None means no limit.
-
-    Raises:
-        LakeError: there is no such day.
-    """
-    found = store.days(lake)
-    if not found:
-        raise LakeError(f"{lake}: no lake there; run crisp analyse first")
-    days = [d for d in found if (first is None or d >= first) and (last is None or d <= last)]
-    if not days:
-        raise LakeError(
-            f"{lake}: no day between {first or 'the beginning'} and {last or 'the end'};"
-            f" it holds {found[0]} to {found[-1]}"
-        )
-    return days
-
-
 def aggregate(
-    lake: Path, target: Path, days: Sequence[str], engine: Engine, options: AggregateOptions
+    lake: Location, target: Location, shown: Window, engine: Engine, options: AggregateOptions
 ) -> dict[str, Any]:
-    """Merge ``days`` of ``lake`` into the marts of the window that ends with the last of them.
+    """Merge the days of ``lake`` in ``shown`` into the marts of the window that ends with the
+    last of them.
 
     Returns the run record of the marts.
     """
-    tables = _tables(engine, lake, days, options)
-    record = {"days": list(days), "runs": [store.run_record(lake, day) for day in days]}
-    with store.staging(target) as folder:
-        version = folder / days[-1]
+    days = shown.days
+    with store.reading(lake, days) as versions, store.staging(target) as folder:
+        tables = _tables(engine, lake, versions, options)
+        record = {
+            "days": days,
+            "first": shown.first,
+            "versions": versions,
+            "runs": [store.run_record(lake, day, of) for day, of in versions.items()],
+        }
+        version = join(folder, days[-1])
         for name, table in tables.items():
-            engine.write(table, version / name, _ORDER[name])
+            engine.write(table, join(version, name), _ORDER[name])
         store.commit(target, days[-1], version, record)
     return record
 
 
 def _tables(
-    engine: Engine, lake: Path, days: Sequence[str], options: AggregateOptions
+    engine: Engine, lake: Location, days: Mapping[str, str], options: AggregateOptions
 ) -> dict[str, Table]:
-    """Every mart of `crisp.schema.MARTS` but the run record."""
+    """Every mart of `crisp.schema.MARTS` but the run record; ``days`` names their versions."""
 
     def lake_table(name: str) -> Table:
-        files = [file for day in days for file in store.files(lake, day, name)]
+        files = [
+            file for day, version in days.items() for file in store.files(lake, day, name, version)
+        ]
         return engine.read(files, schema.LAKE[name])
 
     def mart(name: str, **tables: Table) -> Table:
@@ -123,6 +135,12 @@ def _tables(
     trees = engine.keep(engine.sql(sql("trees"), TREES, traces=slim, edges=edges))
     paths = engine.explode(traces, "paths", {"tree_id": "tree_id"})
     path_use = engine.keep(engine.sql(sql("path_use"), PATH_USE, paths=paths, trees=trees))
+    dated = engine.table(day_edges(list(days)))
+    observed = engine.sql(sql("observed"), OBSERVED, trees=trees, days=dated, path_use=path_use)
+    wanted = engine.keep(engine.sql(sql("wanted"), WANTED, observed=observed))
+    percentiles = engine.keep(
+        engine.sql(sql("percentiles"), PERCENTILES, observed=observed, wanted=wanted)
+    )
     uses = engine.keep(
         engine.explode(traces, "endpoints", {"entry_id": "endpoint_id", "weight": "weight"})
     )
@@ -135,11 +153,13 @@ def _tables(
         traces, "ledger", {"endpoint_id": "endpoint_id", "trace_id": "trace_id"}
     )
     return {
-        "fleet": mart("fleet", trees=trees, uses=uses, endpoint_names=names),
-        "daily": mart("daily", trees=trees, days=engine.table(day_edges(days))),
+        "fleet": mart(
+            "fleet", trees=trees, uses=uses, percentiles=percentiles, endpoint_names=names
+        ),
+        "daily": mart("daily", percentiles=percentiles, days=dated),
         "bands": mart("bands", trees=trees, edges=edges),
         "cct": cct,
-        "path_stats": mart("path_stats", path_use=path_use, trees=trees),
+        "path_stats": mart("path_stats", percentiles=percentiles),
         "exemplars": mart(
             "exemplars",
             path_use=path_use,

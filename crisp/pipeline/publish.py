@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,13 @@ import pyarrow.parquet as pq
 
 from crisp import arrow, schema, store
 from crisp.errors import LakeError
-from crisp.report.pages import bundle, check_jaeger_url
+from crisp.locations import Location, filesystem, is_url
+from crisp.report.pages import bundle, check_jaeger_url, forward
 from crisp.report.site import Site, write_site
+from crisp.store.publishing import publish
 
 
-def latest_mart(marts: Path, day: str | None) -> str:
+def latest_mart(marts: Location, day: str | None) -> str:
     """The window to show: that ending on ``day``, or the newest.
 
     Raises:
@@ -29,22 +31,31 @@ def latest_mart(marts: Path, day: str | None) -> str:
     return day or days[-1]
 
 
-def load_marts(marts: Path, day: str) -> dict[str, pa.Table]:
+def load_marts(marts: Location, day: str) -> dict[str, pa.Table]:
     """All tables of a window, in memory."""
-    tables = {}
-    for name, table in schema.MARTS.items():
-        if name == "runs":
-            tables[name] = _runs(store.run_record(marts, day)["runs"])
-            continue
-        found = pa.concat_tables([_rows(file) for file in store.files(marts, day, name)])
-        schema.check(name, found.schema, table)
-        tables[name] = found.select(table.names).cast(table)
-    return tables
+    with store.reading(marts, [day]) as versions:
+        of = versions[day]
+        tables = {
+            name: _mart(store.files(marts, day, name, of), name)
+            for name in schema.MARTS
+            if name != "runs"
+        }
+        return {**tables, "runs": _runs(store.run_record(marts, day, of)["runs"])}
+
+
+def _mart(files: Sequence[str], name: str) -> pa.Table:
+    table = schema.MARTS[name]
+    found = pa.concat_tables([_rows(file) for file in files])
+    schema.check(name, found.schema, table)
+    return found.select(table.names).cast(table)
 
 
 def _rows(file: str) -> pa.Table:
     try:
-        return pq.ParquetFile(file).read()
+        if not is_url(file):
+            return pq.ParquetFile(file).read()
+        system, path = filesystem(file)
+        return pq.ParquetFile(pa.BufferReader(system.cat_file(path))).read()
     except pa.ArrowInvalid as error:
         reason = str(error).splitlines()[0]
         raise LakeError(f"{file}: damaged ({reason}); run crisp aggregate again") from error
@@ -66,24 +77,35 @@ def check_site(jaeger_url: str | None) -> None:
 
 
 def report(
-    marts: Path,
-    site: Path,
+    marts: Location,
+    site: Location,
     *,
+    scratch: Path,
     day: str | None,
     title: str,
     generated_us: int,
     jaeger_url: str | None,
 ) -> Site:
-    """Write the site of a window and put it at ``site`` in one step."""
-    tables = load_marts(marts, latest_mart(marts, day))
-    if not tables["fleet"].num_rows:
-        raise LakeError(f"{marts}: the window holds no analysed trace")
-    site.parent.mkdir(parents=True, exist_ok=True)
-    with store.staging(site.parent) as folder:
-        new = folder / site.name
-        new.mkdir()
-        written = write_site(
-            tables, new, title=title, generated_us=generated_us, jaeger_url=jaeger_url
-        )
-        store.swap_folder(new, site)
-    return Site(index=site / "index.html", pages=written.pages, bytes=written.bytes)
+    """Write the site of a window under ``scratch``, on the same disk as a ``site`` of this
+    machine, and put it at ``site`` in one step.
+
+    Without a ``day`` it is the newest window, also when that came while another was written.
+    """
+    while True:
+        shown = latest_mart(marts, day)
+        version = store.version(marts, shown)
+        tables = load_marts(marts, shown)
+        if not tables["fleet"].num_rows:
+            raise LakeError(f"{marts}: the window holds no analysed trace")
+        with store.staging(scratch) as folder:
+            new = Path(folder) / "site"
+            new.mkdir()
+            written = write_site(
+                tables, new, title=title, generated_us=generated_us, jaeger_url=jaeger_url
+            )
+            index = publish(new, site, forward)
+        if day is not None or (latest_mart(marts, None), store.version(marts, shown)) == (
+            shown,
+            version,
+        ):
+            return Site(index=index, pages=written.pages, bytes=written.bytes)

@@ -1,82 +1,54 @@
-"""The main job: analyse, aggregate and report in one go, on one machine."""
+"""The main job: analyse, aggregate and report in one go."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
+from datetime import date
 from typing import Any
 
-from crisp import store
-from crisp.engine.duckdb import DuckDB
-from crisp.errors import ConfigError
+from crisp.engine import Engine
+from crisp.locations import Location, join
 from crisp.options import RunOptions
 from crisp.pipeline.analyse import Analysed, analyse
-from crisp.pipeline.marts import aggregate, choose_days
+from crisp.pipeline.engines import scratch
+from crisp.pipeline.marts import aggregate
 from crisp.pipeline.publish import check_site, report
+from crisp.pipeline.windows import Window, nightly_window
 from crisp.report.site import Site
-
-_URL = re.compile(r"[a-z][a-z0-9+.-]*:/")
-WINDOW_DAYS = 14
-"""Days a nightly window holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Places:
     """Where things lie under the output folder."""
 
-    lake: Path
-    marts: Path
-    site: Path
-    scratch: Path
+    lake: str
+    marts: str
+    site: str
 
 
-def places(out: Path) -> Places:
-    """The layout of an output folder.
-
-    Raises:
-        ConfigError: it is a URL.
-    """
-    if _URL.match(str(out)):
-        raise ConfigError(f"{out}: the output must be a folder of this machine, not a URL")
-    return Places(lake=out / "lake", marts=out / "marts", site=out / "site", scratch=out)
-
-
-@contextmanager
-def engine(
-    out: Path,
-    *,
-    workers: int | None,
-    memory_limit: str,
-    on_progress: Callable[[int, int], None] | None = None,
-) -> Iterator[DuckDB]:
-    """A DuckDB engine whose scratch files lie under ``out`` and vanish afterwards."""
-    with store.staging(places(out).scratch) as scratch:
-        made = DuckDB(scratch, workers=workers, memory_limit=memory_limit, on_progress=on_progress)
-        try:
-            yield made
-        finally:
-            made.close()
+def places(out: Location) -> Places:
+    """The layout of an output folder, a path or a URL."""
+    return Places(lake=join(out, "lake"), marts=join(out, "marts"), site=join(out, "site"))
 
 
 def run(
     sources: Sequence[str],
-    out: Path,
-    engines: Callable[[], AbstractContextManager[DuckDB]],
+    out: Location,
+    engines: Callable[[], AbstractContextManager[Engine]],
     options: RunOptions,
     *,
-    window: tuple[str | None, str | None] | None,
+    night: date | None,
     title: str,
     jaeger_url: str | None,
     clock: Callable[[], float],
 ) -> tuple[Analysed, Site]:
     """From trace files to a site under ``out``.
 
-    The site shows the days that were analysed; with ``window`` all days of the lake from its
-    first to its last. Each stage has an engine of its own from ``engines``, so that none
-    holds memory that an earlier one needed.
+    The site shows the days that were analysed; with ``night`` the 14 days that end with it.
+    Each stage has an engine of its own from ``engines``, so that none holds memory that an
+    earlier one needed.
 
     Raises:
         ConfigError: ``jaeger_url`` is no template; found before anything is analysed.
@@ -86,15 +58,16 @@ def run(
     check_site(jaeger_url)
     with engines() as made:
         analysed = analyse(sources, where.lake, made, options.ingest, options.path, clock=clock)
-    days = analysed.days
-    if window is not None:
-        days = choose_days(where.lake, *window)
+    merged = Window(first=analysed.days[0], days=analysed.days)
+    if night is not None:
+        merged = nightly_window(where.lake, night)
     with engines() as made:
-        aggregate(where.lake, where.marts, days, made, options.aggregate)
+        aggregate(where.lake, where.marts, merged, made, options.aggregate)
     site = report(
         where.marts,
         where.site,
-        day=days[-1],
+        scratch=scratch(out),
+        day=merged.days[-1],
         title=title,
         generated_us=int(clock() * 1_000_000),
         jaeger_url=jaeger_url,

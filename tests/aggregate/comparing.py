@@ -60,7 +60,7 @@ def check_marts(
     }
     for name, wanted in expected.items():
         compare(name, rows(where.marts, name, days[-1]), wanted)
-    _check_dictionaries(where.marts, days[-1], names)
+    _check_dictionaries(Path(where.marts), days[-1], names)
 
 
 def compare(name: str, found: list[Row], wanted: list[Row]) -> None:

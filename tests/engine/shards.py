@@ -49,5 +49,7 @@ def numbers(shard: Numbers) -> Iterator[tuple[str, pa.RecordBatch]]:
         raise ZeroDivisionError("a broken promise")
     if shard.deed == "slow":
         time.sleep(60)
+    if shard.deed == "pause":
+        time.sleep(0.5)
     yield "numbers", batch(shard.number, values[1::2])
     yield "squares", batch(shard.number, [value * value for value in values])

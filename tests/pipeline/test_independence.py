@@ -56,7 +56,7 @@ def tables(
         for name in names:
             if name != "runs":
                 cleaned = [_without_places(row) for row in rows(root, name)]
-                found[f"{root.name}/{name}"] = sorted(cleaned, key=repr)
+                found[f"{Path(root).name}/{name}"] = sorted(cleaned, key=repr)
     return found
 
 

@@ -69,15 +69,16 @@ def state(where: Places) -> tuple[object, object, object]:
     for day in store.days(where.marts):
         assert load_marts(where.marts, day)["fleet"].num_rows
     site = None
-    if where.site.exists():
-        index = (where.site / "index.html").read_text(encoding="utf-8")
+    pages = Path(where.site)
+    if pages.exists():
+        index = (pages / "index.html").read_text(encoding="utf-8")
         assert index.rstrip().endswith("</html>")
-        site = sorted(path.name for path in where.site.rglob("*.html"))
+        site = sorted(path.name for path in pages.rglob("*.html"))
     return _current(where.lake), _current(where.marts), site
 
 
-def _current(root: Path) -> dict[str, str]:
-    pointers = root.glob("date=*/CURRENT")
+def _current(root: str) -> dict[str, str]:
+    pointers = Path(root).glob("date=*/CURRENT")
     return {path.parent.name: json.loads(path.read_text())["version"] for path in pointers}
 
 
