@@ -11,9 +11,11 @@ import typer
 from crisp import __version__
 from crisp.cli import show
 from crisp.cli.examples import demo, synth
+from crisp.cli.fetch import fetch
 from crisp.cli.single import path
 from crisp.cli.stages import aggregate, analyse, report, run
 from crisp.errors import ConfigError, CrispError
+from crisp.locations import foreign_errors
 
 app = typer.Typer(
     name="crisp",
@@ -42,6 +44,8 @@ def main() -> None:
     except OSError as error:  # a full disk, a target that is a file or may not be written
         where = f"{error.filename}: " if error.filename else ""
         _fail(CrispError(f"{where}{error.strerror or error}"), 1)
+    except foreign_errors() as error:  # an object store that is not there or lets nobody in
+        _fail(CrispError(str(error)), 1)
 
 
 def _fail(error: CrispError, code: int) -> None:
@@ -65,5 +69,5 @@ def _root(
     pass
 
 
-for command in (run, analyse, aggregate, report, path, synth, demo):
+for command in (run, fetch, analyse, aggregate, report, path, synth, demo):
     app.command()(command)

@@ -10,7 +10,9 @@ import typer
 from crisp.cli.settings import load_settings
 from crisp.errors import ConfigError
 from crisp.options import (
+    MEMORY_LIMIT,
     AggregateOptions,
+    EngineOptions,
     IngestOptions,
     PathOptions,
     RunOptions,
@@ -26,11 +28,13 @@ Sources = Annotated[
     ),
 ]
 Out = Annotated[
-    Path,
-    typer.Option("--out", "-o", metavar="OUT", help="Folder for everything that is made."),
+    str,
+    typer.Option(
+        "--out", "-o", metavar="OUT", help="Folder or URL (s3://…) for everything that is made."
+    ),
 ]
 Made = Annotated[
-    Path, typer.Argument(metavar="OUT", help="Folder that an earlier command wrote to.")
+    str, typer.Argument(metavar="OUT", help="Folder or URL that an earlier command wrote to.")
 ]
 OneSource = Annotated[
     str, typer.Argument(metavar="TRACE", help="A file or URL of Jaeger JSON; .gz and .zst too.")
@@ -127,8 +131,29 @@ Workers = Annotated[
     typer.Option(min=1, help="Processes. Default: one for each core."),
 ]
 MemoryLimit = Annotated[
-    str,
-    typer.Option(help="Memory for merging; beyond it DuckDB uses the disk."),
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        help=f"Memory for merging; beyond it DuckDB uses the disk. Default: {MEMORY_LIMIT}.",
+    ),
+]
+EngineName = Annotated[
+    str | None,
+    typer.Option(
+        "--engine", help="Where work runs: duckdb (default; this machine), or spark (a cluster)."
+    ),
+]
+Master = Annotated[
+    str | None,
+    typer.Option(
+        metavar="URL",
+        help="Spark's master, as spark://HOST:7077. Default: what spark-submit says, or else all"
+        " cores of this machine.",
+    ),
+]
+SparkConf = Annotated[
+    list[str] | None,
+    typer.Option(metavar="KEY=VALUE", help="A Spark setting. Repeatable."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")]
@@ -161,6 +186,39 @@ def run_options(
         path=_path_options(sections["path"] | _given(path)),
         aggregate=_aggregate_options(sections["aggregate"]),
     )
+
+
+def engine_options(
+    settings: Path | None,
+    *,
+    engine: str | None,
+    master: str | None,
+    conf: list[str] | None,
+    workers: int | None,
+    memory_limit: str | None,
+) -> EngineOptions:
+    """Where work runs, from the file and the options.
+
+    Raises:
+        ConfigError: a setting is unknown, or has no effect on the engine chosen.
+    """
+    given = {
+        "name": engine,
+        "master": master,
+        "workers": workers,
+        "memory_limit": memory_limit,
+    }
+    section = load_settings(settings)["engine"]
+    merged = section | _given(given)
+    merged["conf"] = section.get("conf", {}) | dict(map(_spark_setting, conf or ()))
+    return EngineOptions(**merged)
+
+
+def _spark_setting(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise ConfigError(f"a Spark setting looks like KEY=VALUE, not {text!r}")
+    return key, value
 
 
 def _given(options: dict[str, Any] | None) -> dict[str, Any]:

@@ -11,8 +11,12 @@ import typer
 
 from crisp.cli import arguments as a
 from crisp.cli import show, windows
+from crisp.errors import CrispError
+from crisp.locations import is_url
 
-_DEMO_FAULT = "slow:entry=0,factor=4,fraction=0.1"
+_FIRST_LOOK = """\
+Six things went wrong while these traces were recorded. Look first at frontend::GET /product/{id}:
+which call fills its slowest bands and is hardly seen in the fastest? Answers: docs/shop.md"""
 
 
 def synth(
@@ -93,52 +97,46 @@ def synth(
 
 def demo(
     *,
-    out: a.Out = Path("demo-out"),
-    traces: Annotated[int, typer.Option(help="Traces to make up.")] = 2000,
-    date: Annotated[
-        str | None,
-        typer.Option(metavar="YYYY-MM-DD", help="UTC day of the traces. Default: yesterday."),
-    ] = None,
+    out: a.Out = "demo-out",
     workers: a.Workers = None,
     as_json: a.Json = False,
 ) -> None:
-    """Try the main job on made-up traces.
+    """Try the main job on recorded traces.
 
-    Makes up a day of traces with a fault in it, analyses them and names the page to open. In the
-    last tenth of the day one call below the busiest endpoint is four times slower; the slowest
-    bands of that endpoint's flame graph show it, and OUT/traces/_truth.json names it.
+    Analyses some minutes of a small shop in which six things went wrong, one after another, and
+    names the page to open.
     """
-    import os
-
-    from crisp.options import MEMORY_LIMIT, RunOptions
+    from crisp.options import EngineOptions, RunOptions
     from crisp.pipeline import run as stages
-    from crisp.synth import SynthOptions, parse_fault, write
+    from crisp.pipeline.engines import engine
 
     began = time.time()
-    options = SynthOptions(
-        day=windows.parse_day(date) if date else windows.yesterday(datetime.now(UTC)),
-        traces=traces,
-        endpoints=8,
-        services=40,
-        seed=7,
-        faults=(parse_fault(_DEMO_FAULT),),
-    )
-    folder = out / "traces"
-    write(options, folder, workers or len(os.sched_getaffinity(0)))
     with show.progress("analysing", quiet=as_json) as on_progress:
         analysed, site = stages.run(
-            [str(folder)],
+            [str(file) for file in _recording()],
             out,
-            lambda: stages.engine(
-                out, workers=workers, memory_limit=MEMORY_LIMIT, on_progress=on_progress
-            ),
+            lambda: engine(out, EngineOptions(workers=workers), on_progress),
             RunOptions(),
-            window=None,
-            title="crisp demo",
+            night=None,
+            title="crisp demo: a small shop",
             jaeger_url=None,
             clock=time.time,
         )
-    result = stages.summary(analysed, time.time() - began, site=str(site.index))
+    result = stages.summary(analysed, time.time() - began, site=site.index)
     show.summary(result, as_json=as_json)
     if not as_json:
-        show.line(f"open {site.index.resolve()}")
+        show.line(_FIRST_LOOK)
+        show.line(f"open {site.index if is_url(site.index) else Path(site.index).resolve()}")
+
+
+def _recording() -> list[Path]:
+    """Traces recorded from the example shop: in a wheel beside the package, else in the clone."""
+    package = Path(__file__).parent.parent
+    folders = (package / "recording", package.parent / "examples" / "traces")
+    for folder in folders:
+        if files := sorted(folder.glob("*.jsonl.zst")):
+            return files
+    raise CrispError(
+        f"no recorded traces in {folders[0]} or {folders[1]}: install crisp-cpa again,"
+        " or give traces of your own to `crisp run`"
+    )

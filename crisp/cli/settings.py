@@ -1,4 +1,4 @@
-"""The settings file: TOML with the sections ``ingest``, ``path`` and ``aggregate``."""
+"""The settings file: TOML with a section for each part, listed in `SECTIONS`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,19 @@ def _is_rule(value: Any) -> bool:
     )
 
 
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, dict) and all(isinstance(text, str) for text in value.values())
+
+
 def _list_of(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, list) and all(map(check, value))
 
 
 _TEXT: _Kind = ("a text", lambda value: isinstance(value, str))
 _WHOLE: _Kind = ("a whole number", _is_whole)
+_NUMBER: _Kind = ("a number", _is_number)
+_SECRET = (("fetch", "headers"), ("fetch", "jaeger"), ("engine", "conf"))
+"""Settings whose values are not repeated in messages."""
 SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
     "ingest": {
         "roots": _TEXT,
@@ -50,8 +57,32 @@ SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
         "skew": _TEXT,
         "skew_limit_us": _WHOLE,
         "overlap_us": _WHOLE,
-        "overlap_ratio": ("a number", _is_number),
+        "overlap_ratio": _NUMBER,
         "all_paths": ("true or false", lambda value: isinstance(value, bool)),
+    },
+    "fetch": {
+        "jaeger": _TEXT,
+        "api": _TEXT,
+        "limit": _WHOLE,
+        "concurrency": _WHOLE,
+        "rate": _NUMBER,
+        "sample": _WHOLE,
+        "timeout_s": _NUMBER,
+        "retry_s": _NUMBER,
+        "reply_mb": _WHOLE,
+        "token_file": _TEXT,
+        "token_env": _TEXT,
+        "ca_file": _TEXT,
+        "cert_file": _TEXT,
+        "key_file": _TEXT,
+        "headers": ("a section of texts", _is_texts),
+    },
+    "engine": {
+        "name": _TEXT,
+        "workers": _WHOLE,
+        "memory_limit": _TEXT,
+        "master": _TEXT,
+        "conf": ("a section of texts", _is_texts),
     },
     "aggregate": {"edges": ("a list of numbers", _list_of(_is_number)), "exemplars": _WHOLE},
 }
@@ -89,4 +120,5 @@ def _problems(found: Mapping[str, Any]) -> Iterator[str]:
                 if name not in known:
                     yield f"unknown setting {section}.{name}"
                 elif not known[name][1](value):
-                    yield f"{section}.{name} must be {known[name][0]}, not {value!r}"
+                    wrong = "" if (section, name) in _SECRET else f", not {value!r}"
+                    yield f"{section}.{name} must be {known[name][0]}{wrong}"

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from crisp.cli import arguments as a
 from crisp.cli import show, windows
-from crisp.options import MEMORY_LIMIT
+from crisp.errors import ConfigError
+
+if TYPE_CHECKING:
+    from crisp.pipeline.windows import Window
 
 
 def run(
@@ -27,8 +33,11 @@ def run(
     async_rule: a.Async = None,
     all_paths: a.AllPaths = None,
     settings: a.Settings = None,
+    engine: a.EngineName = None,
+    master: a.Master = None,
+    spark_conf: a.SparkConf = None,
     workers: a.Workers = None,
-    memory_limit: a.MemoryLimit = MEMORY_LIMIT,
+    memory_limit: a.MemoryLimit = None,
     title: a.Title = "crisp",
     jaeger_url: a.JaegerUrl = None,
     as_json: a.Json = False,
@@ -39,6 +48,7 @@ def run(
     Analyses TRACES, replaces the days they fall on in OUT/lake, merges these days (with --date
     the 14 days that end with it) into OUT/marts, and writes OUT/site/index.html.
     """
+    from crisp.pipeline import engines
     from crisp.pipeline import run as job
 
     began, now = time.time(), datetime.now(UTC)
@@ -49,21 +59,27 @@ def run(
         templates=template,
         path={"policy": policy, "skew": skew, "async_rule": async_rule, "all_paths": all_paths},
     )
-    shown = windows.window_days(date, None, None, None, now, job.WINDOW_DAYS) if date else None
+    place = a.engine_options(
+        settings,
+        engine=engine,
+        master=master,
+        conf=spark_conf,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    out = engines.reachable(out, place)
     with show.progress("analysing", quiet=quiet or as_json) as on_progress:
         analysed, site = job.run(
-            traces,
+            [engines.reachable(source, place) for source in traces],
             out,
-            lambda: job.engine(
-                out, workers=workers, memory_limit=memory_limit, on_progress=on_progress
-            ),
+            lambda: engines.engine(out, place, on_progress),
             options,
-            window=shown,
+            night=windows.parse_day(date) if date else None,
             title=title,
             jaeger_url=jaeger_url,
             clock=time.time,
         )
-    result = job.summary(analysed, time.time() - began, site=str(site.index))
+    result = job.summary(analysed, time.time() - began, site=site.index)
     show.summary(result, as_json=as_json)
     if not as_json:
         show.line(f"open {site.index}")
@@ -86,8 +102,11 @@ def analyse(
     async_rule: a.Async = None,
     all_paths: a.AllPaths = None,
     settings: a.Settings = None,
+    engine: a.EngineName = None,
+    master: a.Master = None,
+    spark_conf: a.SparkConf = None,
     workers: a.Workers = None,
-    memory_limit: a.MemoryLimit = MEMORY_LIMIT,
+    memory_limit: a.MemoryLimit = None,
     as_json: a.Json = False,
     quiet: a.Quiet = False,
 ) -> None:
@@ -96,6 +115,7 @@ def analyse(
     Writes one row a trace to OUT/lake. The days the traces fall on are replaced whole; other
     days stay as they are.
     """
+    from crisp.pipeline import engines
     from crisp.pipeline import run as job
     from crisp.pipeline.analyse import analyse as stage
 
@@ -107,15 +127,23 @@ def analyse(
         templates=template,
         path={"policy": policy, "skew": skew, "async_rule": async_rule, "all_paths": all_paths},
     )
+    place = a.engine_options(
+        settings,
+        engine=engine,
+        master=master,
+        conf=spark_conf,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    out = engines.reachable(out, place)
+    sources = [engines.reachable(source, place) for source in traces]
     lake = job.places(out).lake
     with (
         show.progress("analysing", quiet=quiet or as_json) as on_progress,
-        job.engine(
-            out, workers=workers, memory_limit=memory_limit, on_progress=on_progress
-        ) as engine,
+        engines.engine(out, place, on_progress) as made,
     ):
-        analysed = stage(traces, lake, engine, options.ingest, options.path, clock=time.time)
-    show.summary(job.summary(analysed, time.time() - began, lake=str(lake)), as_json=as_json)
+        analysed = stage(sources, lake, made, options.ingest, options.path, clock=time.time)
+    show.summary(job.summary(analysed, time.time() - began, lake=lake), as_json=as_json)
 
 
 def aggregate(
@@ -125,29 +153,60 @@ def aggregate(
     since: a.Since = None,
     start: a.Start = None,
     end: a.End = None,
+    refresh: Annotated[
+        bool,
+        typer.Option(
+            "--refresh", help="Also merge later windows again whose days came or changed since."
+        ),
+    ] = False,
     settings: a.Settings = None,
+    engine: a.EngineName = None,
+    master: a.Master = None,
+    spark_conf: a.SparkConf = None,
     workers: a.Workers = None,
-    memory_limit: a.MemoryLimit = MEMORY_LIMIT,
+    memory_limit: a.MemoryLimit = None,
     as_json: a.Json = False,
 ) -> None:
     """Merge days into the tables that are shown.
 
     Reads OUT/lake, writes OUT/marts. Takes all days there are unless told otherwise.
     """
-    from crisp.pipeline import marts
+    from crisp.pipeline import engines, marts
     from crisp.pipeline import run as job
+    from crisp.pipeline.windows import merged, nightly_window, outdated, window
 
     began = time.time()
-    where = job.places(out)
-    first, last = windows.window_days(date, since, start, end, datetime.now(UTC), job.WINDOW_DAYS)
+    first, last = windows.window_days(since, start, end, datetime.now(UTC))
+    if date is not None and (first or last):
+        raise ConfigError("give one of --date, --since, or --start with --end")
     options = a.run_options(settings).aggregate
-    days = marts.choose_days(where.lake, first, last)
-    with job.engine(out, workers=workers, memory_limit=memory_limit) as engine:
-        marts.aggregate(where.lake, where.marts, days, engine, options)
+    place = a.engine_options(
+        settings,
+        engine=engine,
+        master=master,
+        conf=spark_conf,
+        workers=workers,
+        memory_limit=memory_limit,
+    )
+    where = job.places(engines.reachable(out, place))
+    asked = (
+        nightly_window(where.lake, windows.parse_day(date))
+        if date is not None
+        else window(where.lake, first, last)
+    )
+
+    def merge(shown: Window) -> dict[str, Any]:
+        with engines.engine(out, place) as made:
+            return marts.aggregate(where.lake, where.marts, shown, made, options)
+
+    days = merged(where.lake, asked, merge)
+    later = outdated(where.lake, where.marts, days[-1]) if refresh else []
+    also = [merged(where.lake, shown, merge)[-1] for shown in later]
     seconds = round(time.time() - began, 3)
+    refreshed = f", and the windows to {', '.join(also)} again" if also else ""
     show.result(
-        {"days": days, "marts": str(where.marts), "seconds": seconds},
-        f"{where.marts}: {len(days)} days, {days[0]} to {days[-1]}, {seconds:.1f} s",
+        {"days": days, "refreshed": also, "marts": where.marts, "seconds": seconds},
+        f"{where.marts}: {len(days)} days, {days[0]} to {days[-1]}{refreshed}, {seconds:.1f} s",
         as_json=as_json,
     )
 
@@ -164,7 +223,7 @@ def report(
 
     Reads OUT/marts, writes OUT/site. Shows the newest window unless told otherwise.
     """
-    from crisp.pipeline import publish
+    from crisp.pipeline import engines, publish
     from crisp.pipeline import run as job
 
     where = job.places(out)
@@ -173,13 +232,14 @@ def report(
     site = publish.report(
         where.marts,
         where.site,
+        scratch=engines.scratch(out),
         day=date,
         title=title,
         generated_us=time.time_ns() // 1000,
         jaeger_url=jaeger_url,
     )
     show.result(
-        {"site": str(site.index), "pages": site.pages, "bytes": site.bytes},
+        {"site": site.index, "pages": site.pages, "bytes": site.bytes},
         f"{site.pages} pages; open {site.index}",
         as_json=as_json,
     )

@@ -36,17 +36,10 @@ def _before(now: datetime, since: str) -> datetime:
 
 
 def window_days(
-    day: str | None,
-    since: str | None,
-    start: str | None,
-    end: str | None,
-    now: datetime,
-    length: int,
+    since: str | None, start: str | None, end: str | None, now: datetime
 ) -> tuple[str | None, str | None]:
-    """First and last UTC day asked for; None means no limit. ``day`` ends ``length`` days."""
-    first, last = window_us(day, since, start, end, now)
-    if day is not None:
-        return str(parse_day(day) - timedelta(days=length - 1)), day
+    """First and last UTC day asked for; None means no limit."""
+    first, last = window_us(None, since, start, end, now)
     return _day(first), _day(None if last is None else last - 1)
 
 

@@ -43,12 +43,38 @@ def test_a_wrong_link_template_is_refused_before_anything_is_read(
     assert (result.code, (out / "lake").exists()) == (2, False)
 
 
-def test_a_url_is_no_output_folder(
+def test_an_output_of_no_known_kind_is_refused(
     crisp: Crisp, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    result = crisp("run", source, "-o", "s3://bucket/prefix")
+    result = crisp("run", source, "-o", "nosuch://bucket/prefix")
     assert (result.code, [path.name for path in tmp_path.iterdir()]) == (2, [source.name])
+    assert "nosuch" in result.err
+
+
+def test_a_file_url_is_the_folder_it_names(crisp: Crisp, source: Path, tmp_path: Path) -> None:
+    result = crisp("run", source, "-o", f"file://{tmp_path}/made", "--json")
+    assert result.json["site"] == str(tmp_path / "made" / "site" / "index.html")
+    assert (tmp_path / "made" / "site" / "index.html").is_file()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (("--engine", "flink"), "engine must be one of duckdb, spark"),
+        (("--master", "local[2]"), "--master and --spark-conf need --engine spark"),
+        (("--spark-conf", "spark.executor.memory=1g"), "need --engine spark"),
+        (("--engine", "spark", "--spark-conf", "spark.x"), "looks like KEY=VALUE"),
+        (("--engine", "spark", "--workers", "2"), "are DuckDB's"),
+        (("--engine", "spark", "--memory-limit", "2GB"), "are DuckDB's"),
+    ],
+)
+def test_engine_settings_without_effect_are_refused(
+    crisp: Crisp, source: Path, out: Path, given: tuple[str, ...], told: str
+) -> None:
+    result = crisp("analyse", source, "-o", out, *given)
+    assert (result.code, out.exists()) == (2, False)
+    assert told in result.err
 
 
 def test_a_run_merges_the_days_it_analysed_and_none_between(

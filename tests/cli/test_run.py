@@ -246,7 +246,7 @@ def test_a_trace_in_two_files_counts_once(
     assert found["reasons"] == {"duplicate-trace": 40, "not-json": 2}
 
 
-def test_synth_and_demo_make_what_the_main_job_reads(crisp: Crisp, tmp_path: Path) -> None:
+def test_synth_makes_what_the_main_job_reads(crisp: Crisp, tmp_path: Path) -> None:
     target = tmp_path / "made"
     made = crisp(
         "synth", target, "--traces", "20", "--spans", "10", "--endpoints", "2", "--json",
@@ -257,8 +257,37 @@ def test_synth_and_demo_make_what_the_main_job_reads(crisp: Crisp, tmp_path: Pat
     found = crisp("run", target, "-o", tmp_path / "out", "--json").json
     assert found["read"] == 20
     assert "2026-11-20" in found["days"]
-    shown = crisp("demo", "-o", tmp_path / "demo", "--traces", "60", "--workers", "1")
-    assert shown.code == 0
-    page = Path(shown.out.splitlines()[-1].removeprefix("open "))
+
+
+def test_the_demo_shows_recorded_traces_and_where_to_look_first(crisp: Crisp, out: Path) -> None:
+    result = crisp("demo", "-o", out, "--workers", "1")
+    assert result.code == 0
+    first, *hints, last = result.out.splitlines()
+    assert " traces read = " in first
+    assert "frontend::GET /product/{id}" in " ".join(hints)
+    page = Path(last.removeprefix("open "))
     assert page.is_absolute()
     assert page.is_file()
+    assert list(page.parent.glob("endpoint/frontend-get-product-id-*.html"))
+    found = crisp("demo", "-o", out, "--workers", "1", "--json").json
+    assert found["read"] == found["analysed"] > 1000
+
+
+def test_the_first_look_of_the_demo_is_worth_it(crisp: Crisp, out: Path) -> None:
+    """The call that the hint asks for fills the slowest bands and is hardly seen in the fastest."""
+    crisp("demo", "-o", out, "--workers", "1", "--json")
+    names = {row["endpoint_id"]: row["operation"] for row in rows(out / "marts", "endpoint_names")}
+    ends = {row["path_id"]: names[row["endpoint_id"]] for row in rows(out / "marts", "call_paths")}
+    [page] = [number for number, name in names.items() if name == "GET /product/{id}"]
+    latency = {
+        row["band"]: row["latency_us"]
+        for row in rows(out / "marts", "bands")
+        if row["endpoint_id"] == page
+    }
+    held = dict.fromkeys(latency, 0)
+    for row in rows(out / "marts", "cct"):
+        if row["endpoint_id"] == page and ends[row["path_id"]] == "SELECT stock":
+            held[row["band"]] += row["exclusive_us"]
+    shares = [held[band] / latency[band] for band in sorted(latency)]
+    assert shares[0] < 0.1
+    assert min(shares[2:]) > 0.4
