@@ -50,6 +50,11 @@ class Pages:
         return page.render(site=self, csp=CSP, data=inlined, beside=beside, **shown)
 
 
+def forward(to: str) -> str:
+    """A page that sends its reader on to another one at once."""
+    return _environment().get_template("forward.html.jinja").render(csp=CSP, to=to)
+
+
 def json_text(data: dict[str, Any]) -> str:
     """JSON that may stand inside a script element: ``<`` is written as an escape."""
     return msgspec.json.encode(data).decode().replace("<", "\\u003c")

@@ -27,7 +27,8 @@ from crisp.report.paths import CallPaths
 class Site:
     """A written site."""
 
-    index: Path
+    index: str
+    """path or URL of the first page"""
     pages: int
     bytes: int
 
@@ -62,7 +63,7 @@ def write_site(
     written = sum(_write(target / name, content) for name, content in files.items())
     written += _write_fleet(pages, marts, endpoints, target)
     written += _write_endpoints(pages, marts, endpoints, target / "endpoint")
-    return Site(index=target / "index.html", pages=len(endpoints) + 3, bytes=written)
+    return Site(index=str(target / "index.html"), pages=len(endpoints) + 3, bytes=written)
 
 
 def _write_fleet(

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 from playwright.sync_api import Page, expect
 
+from crisp.report.pages import forward
 from crisp.report.site import write_site
 
 Marts = dict[str, pa.Table]
@@ -18,7 +19,7 @@ pytestmark = pytest.mark.browser
 
 def test_fleet_searches_sorts_and_filters(page: Page, hostile: Marts, tmp_path: Path) -> None:
     site = write_site(hostile, tmp_path, title="Fleet", generated_us=0)
-    page.goto(site.index.as_uri())
+    page.goto(Path(site.index).as_uri())
     rows = page.locator("#table tbody tr")
     expect(rows).to_have_count(9)
     page.locator("#search").fill("[SVC (")
@@ -53,7 +54,19 @@ def test_empty_site_opens_and_says_what_is_missing(
     page: Page, empty: Marts, tmp_path: Path
 ) -> None:
     site = write_site(empty, tmp_path, title="Empty", generated_us=0)
-    page.goto(site.index.as_uri())
+    page.goto(Path(site.index).as_uri())
     expect(page.locator("main .empty")).to_contain_text("no trace was read in this window")
     page.get_by_role("link", name="Bottom-up").click()
     expect(page.locator("#table .empty")).to_have_text("There are no APIs.")
+
+
+def test_the_index_of_an_object_store_leads_to_the_newest_pages(
+    page: Page, hostile: Marts, tmp_path: Path
+) -> None:
+    newest = tmp_path / "v-1"
+    newest.mkdir()
+    write_site(hostile, newest, title="Fleet", generated_us=0)
+    (tmp_path / "index.html").write_text(forward("v-1/index.html"), encoding="utf-8")
+    page.goto((tmp_path / "index.html").as_uri())
+    expect(page).to_have_url((newest / "index.html").as_uri())
+    expect(page.locator("#table tbody tr")).to_have_count(9)

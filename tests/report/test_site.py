@@ -48,7 +48,7 @@ def test_site_has_a_page_per_endpoint_and_counts_its_bytes(shop: Marts, tmp_path
         "ledger.html",
     }
     assert site == Site(
-        index=tmp_path / "site" / "index.html",
+        index=str(tmp_path / "site" / "index.html"),
         pages=4,
         bytes=sum(len(content) for content in found.values()),
     )
@@ -116,7 +116,7 @@ def test_pages_are_small_besides_their_data(shop: Marts, tmp_path: Path) -> None
 def test_empty_marts_say_what_is_missing(empty: Marts, tmp_path: Path) -> None:
     site = written(empty, tmp_path / "site")
     assert site.pages == 3
-    assert "no trace was read in this window" in site.index.read_text()
+    assert "no trace was read in this window" in Path(site.index).read_text()
     assert "No run is recorded" in (tmp_path / "site" / "ledger.html").read_text()
 
 
