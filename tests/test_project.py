@@ -114,6 +114,7 @@ def test_wheel_holds_the_bundle_and_no_front_end_source(tmp_path: Path) -> None:
     assert any(re.fullmatch(r"crisp/report/static/.+\.js", name) for name in names)
     assert [name for name in names if "/web/" in name or "node_modules" in name] == []
     assert any(name.endswith(".sql") for name in names)
+    assert any(re.fullmatch(r"crisp/recording/.+\.jsonl\.zst", name) for name in names)
 
 
 def test_build_without_bundle_and_npm_says_what_to_do(tmp_path: Path) -> None:

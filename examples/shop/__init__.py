@@ -1,0 +1,1 @@
+"""A small shop of real HTTP services that trace themselves, with faults to switch on."""
