@@ -18,6 +18,8 @@ MODULES := $(WEB)/node_modules
 
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
+AIRFLOW := .venv-airflow/.installed
+SHOP := .venv-shop/.installed
 NPM := $(MODULES)/.installed
 BUNDLE := $(MODULES)/.bundle
 
@@ -27,10 +29,17 @@ help: ## this list
 
 ## Set-up
 
-.PHONY: setup setup-dev setup-browser
+.PHONY: setup setup-dev setup-browser setup-servers setup-airflow setup-shop
 setup: $(RUNTIME) $(BUNDLE) ## virtual environment in .venv and the front-end bundle
 
 setup-dev: setup $(DEV) ## the same, and what tests and checks need
+
+setup-servers: ## Jaeger, S3 and web servers for tests and the shop, built with Go, once for all clones
+	@scripts/setup-servers >/dev/null
+
+setup-airflow: $(AIRFLOW) ## Airflow in an environment of its own, .venv-airflow
+
+setup-shop: $(SHOP) ## the example shop's packages in .venv-shop
 
 setup-browser: ## Chromium for the browser tests, by apt-get when there is none
 	@scripts/setup-browser
@@ -51,6 +60,12 @@ $(DEV): requirements/dev.txt $(RUNTIME)
 	@$(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $@
 
+.venv-%/.installed: requirements/%.txt | $(BIN)/pip
+	@echo "setup: Python packages for $*"
+	@$(PYTHON) -m venv .venv-$*
+	@.venv-$*/bin/python -m pip --disable-pip-version-check --quiet install --require-hashes -r $<
+	@touch $@
+
 $(NPM): $(WEB)/package.json $(WEB)/package-lock.json
 	@PYTHON=$(PYTHON) scripts/check-tools
 	@echo "setup: npm packages"
@@ -68,21 +83,35 @@ no-bundle:
 
 ## Every day
 
-.PHONY: demo test lint bench check docs build lock clean
+.PHONY: demo shop record up down test lint bench check docs build lock clean
 demo: setup ## run the main job on example traces and name the page to open
 	@$(BIN)/crisp demo -o demo-out
 
-test: setup-dev setup-browser ## every test; ARGS="-k walk" passes options to pytest
+shop: setup-shop ## an example system under load, against a Jaeger of its own; ARGS="--fault slow-query"
+	@.venv-shop/bin/python -m examples.shop $(ARGS)
+
+record: setup-shop ## record examples/traces from the shop again; minutes
+	@.venv-shop/bin/python -m examples.shop --record examples/traces $(ARGS)
+
+up: ## Jaeger, the shop, Spark, Airflow, an object store and the site in containers; see docs/compose.md
+	@deploy/up
+
+down: ## stop them; what they collected stays
+	@docker compose down
+
+test: setup-dev setup-browser setup-servers setup-airflow setup-shop ## every test; ARGS="-k walk" passes options to pytest
 	@echo "test: front end"
 	@cd $(WEB) && npm run --silent test
 	@echo "test: Python"
 	@$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup $(ARGS)
 
-lint: setup-dev ## ruff, import layers, mypy --strict, front-end lint and types
+lint: setup-dev setup-shop setup-airflow ## ruff, import layers, mypy --strict, front-end lint and types
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy --strict
+	$(BIN)/mypy --strict --python-executable .venv-shop/bin/python examples
+	$(BIN)/mypy --strict --python-executable .venv-airflow/bin/python jobs/airflow_dags
 	cd $(WEB) && npm run --silent lint
 
 bench: setup-dev ## speed and memory beside json.load; prints one table
@@ -100,6 +129,6 @@ lock: ## resolve requirements/*.txt again; they hold hashes and no index address
 	@PYTHON=$(PYTHON) scripts/lock
 
 clean: ## remove everything that make has made
-	rm -rf $(VENV) $(MODULES) $(STATIC) build dist demo-out
+	rm -rf $(VENV) .venv-airflow .venv-shop $(MODULES) $(STATIC) build dist demo-out
 	rm -rf .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
