@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from s3fs import S3FileSystem
 
 ROOT = Path(__file__).parent.parent
 
@@ -161,10 +162,15 @@ def jaeger(folder: Path) -> Iterator[Jaeger]:
 
 @contextmanager
 def versitygw(folder: Path) -> Iterator[S3]:
-    """A running S3 server."""
+    """A running S3 server that is the one of this process."""
     server = S3(folder)
     server.start()
-    try:
-        yield server
-    finally:
-        server.stop()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        S3FileSystem.clear_instance_cache()  # it holds clients of the server before
+        try:
+            yield server
+        finally:
+            server.stop()
+            S3FileSystem.clear_instance_cache()

@@ -26,9 +26,7 @@ pytestmark = pytest.mark.xdist_group("s3")
 
 @pytest.fixture(scope="module")
 def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3]:
-    with versitygw(tmp_path_factory.mktemp("s3")) as server, pytest.MonkeyPatch.context() as patch:
-        for name, value in server.environment.items():
-            patch.setenv(name, value)
+    with versitygw(tmp_path_factory.mktemp("s3")) as server:
         yield server
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from functools import partial
 from pathlib import Path
 
-import fsspec
 import pytest
+from s3fs import S3FileSystem
 
 from tests.documents import lines, traces
 from tests.engine.cluster import Cluster, on_spark
@@ -26,12 +24,11 @@ def s3(tmp_path: Path) -> Iterator[S3]:
         yield server
 
 
-def crisp(arguments: list[str], environment: dict[str, str]) -> dict[str, object]:
+def crisp(*arguments: str) -> dict[str, object]:
     """What a command printed with --json."""
     main = "import sys; from crisp.cli import main; sys.argv[0] = 'crisp'; main()"
     done = subprocess.run(
         [sys.executable, "-c", main, *arguments, "--json"],
-        env={**os.environ, **environment},
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -45,14 +42,7 @@ def crisp(arguments: list[str], environment: dict[str, str]) -> dict[str, object
 def test_a_run_from_and_to_an_object_store(cluster: Cluster, s3: S3, tmp_path: Path) -> None:
     """The same site as DuckDB's, byte for byte; secrets stand in no command that others can see."""
     bucket = s3.bucket("traces")
-    keys = s3.environment
-    client = {"endpoint_url": s3.url}
-    storage = fsspec.filesystem(
-        "s3",
-        key=keys["AWS_ACCESS_KEY_ID"],
-        secret=keys["AWS_SECRET_ACCESS_KEY"],
-        client_kwargs=client,
-    )
+    storage = S3FileSystem()
     for part in range(3):
         content = lines(traces(40, first=40 * part))
         storage.pipe_file(f"traces/landing/part-{part}.jsonl", content)
@@ -65,9 +55,8 @@ def test_a_run_from_and_to_an_object_store(cluster: Cluster, s3: S3, tmp_path: P
         f"--master={cluster.url}",
         *(f"--spark-conf={k}={v}" for k, v in conf.items()),
     ]
-    run = partial(crisp, environment=keys)
-    spark = run(["run", f"{bucket}/landing", f"--out={bucket}/spark", *on])
-    duckdb = run(["run", f"{bucket}/landing", f"--out={bucket}/duckdb"])
+    spark = crisp("run", f"{bucket}/landing", f"--out={bucket}/spark", *on)
+    duckdb = crisp("run", f"{bucket}/landing", f"--out={bucket}/duckdb")
     assert (spark["read"], spark["analysed"]) == (120, 120)
     assert {k: v for k, v in spark.items() if k not in {"seconds", "site"}} == {
         k: v for k, v in duckdb.items() if k not in {"seconds", "site"}

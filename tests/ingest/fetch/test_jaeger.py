@@ -242,11 +242,9 @@ def _latency(document: dict[str, Any], service: str, operation: str) -> int:
 
 
 def test_landing_may_be_an_object_store(
-    server: Jaeger, traces: list[Traced], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Jaeger, traces: list[Traced], tmp_path: Path
 ) -> None:
     with versitygw(tmp_path) as s3:
-        for name, value in s3.environment.items():
-            monkeypatch.setenv(name, value)
         landing = f"{s3.bucket('landing')}/deep"
         first = pulled(server.url, landing, "pay::find", day=DAY, limit=300)
         again = pulled(server.url, landing, "pay::find", day=DAY)
