@@ -78,8 +78,13 @@ def main() -> None:
     rows = [row for traces in arguments.traces for row in measure(traces)]
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     show(rows, recorded)
-    largest = max(rows, key=lambda row: row.traces)
-    spark.show(spark.measure(_folder(largest.traces), largest.mb))
+    spark.show(
+        [
+            row
+            for traces, mb in {row.traces: row.mb for row in rows}.items()
+            for row in spark.measure(_folder(traces), mb)
+        ]
+    )
     if arguments.record:
         kept = {f"{row.case} {row.traces}": _figures(row) for row in rows}
         RECORDED.write_text(json.dumps(recorded | kept, indent=1, sort_keys=True) + "\n")

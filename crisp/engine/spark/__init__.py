@@ -58,7 +58,7 @@ class Spark:
         self._on_progress = on_progress or (lambda _done, _total: None)
         self._frames: dict[str, DataFrame] = {}
         self._folders = 0
-        self._session, self._begun_here = begin(master, conf or {})
+        self._session, self._begun_here = begin(master, {**_listing(scratch), **(conf or {})})
 
     def close(self) -> None:
         """See `crisp.engine.Engine.close`; a Spark that was there before goes on."""
@@ -174,6 +174,13 @@ class Spark:
         name = f"t{len(self._frames)}"
         self._frames[name] = frame
         return Table(name, schema)
+
+
+def _listing(scratch: str) -> dict[str, str]:
+    """Looking at hundreds of files takes a disk a moment, but a second as a job of its own."""
+    if is_url(scratch):
+        return {}
+    return {"spark.sql.sources.parallelPartitionDiscovery.threshold": "10000"}
 
 
 def _cast(field: pa.Field) -> Column:
