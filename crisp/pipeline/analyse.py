@@ -92,6 +92,7 @@ def analyse(
         InputError: a source is missing, or nothing in them could be analysed.
     """
     began = clock()
+    _refuse_quiet(sources)
     work = shards(find(sources))
     mapped = engine.map(work, partial(map_shard, ingest=ingest, path=path), MAPPED)
     tables, winners = _merge(engine, mapped)
@@ -122,21 +123,37 @@ def analyse(
     return replace(result, warnings=warnings)
 
 
+def _refuse_quiet(sources: Sequence[str]) -> None:
+    """Say of a landing day without traces that this is no mistake of whoever named it."""
+    days = _folders(sources)
+    if not days:
+        return
+    from crisp.ingest.fetch.books import is_quiet  # brings all that speaks HTTP
+
+    if quiet := [day for day in days if is_quiet(day)]:
+        raise InputError(f"{', '.join(quiet)}: fetched completely, and there was no trace that day")
+
+
 def _unfinished(sources: Sequence[str]) -> list[str]:
     """A warning for each landing day that lacks traces, as its fetch knows."""
-    days = [
-        source
-        for source in sources
-        if Path(source).is_dir() or (is_url(source) and not source.startswith("http"))
-    ]
+    days = _folders(sources)
     if not days:
         return []
-    from crisp.ingest.fetch.books import unfinished  # brings all that speaks HTTP
+    from crisp.ingest.fetch.books import unfinished  # as above
 
     return [
         f"{day}: its fetch has not finished, or left gaps; run crisp fetch for that day again"
         for day in days
         if unfinished(day)
+    ]
+
+
+def _folders(sources: Sequence[str]) -> list[str]:
+    """Sources that may be landing days."""
+    return [
+        source
+        for source in sources
+        if Path(source).is_dir() or (is_url(source) and not source.startswith("http"))
     ]
 
 

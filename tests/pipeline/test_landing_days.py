@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from crisp.errors import InputError
 from crisp.ingest.fetch import books
 from crisp.ingest.fetch.options import FetchOptions
 from crisp.ingest.fetch.places import place
@@ -43,3 +44,17 @@ def test_a_folder_that_no_fetch_wrote_is_no_landing_day(tmp_path: Path) -> None:
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "a.jsonl").write_bytes(lines(traces(3)))
     assert analysed([tmp_path / "traces"], tmp_path / "out").warnings == []
+
+
+@pytest.mark.parametrize(
+    ("complete", "said"),
+    [([], "no such file"), ([["shop"]], "fetched completely, and there was no trace that day")],
+    ids=["killed", "complete"],
+)
+def test_a_landing_day_without_traces_is_told_from_a_wrong_name(
+    complete: list[list[str]], said: str, tmp_path: Path
+) -> None:
+    day = landed(tmp_path, *complete)
+    (day / "service=shop" / "part-0000000000000000.jsonl").unlink()
+    with pytest.raises(InputError, match=f"{day}: {said}"):
+        analysed([day], tmp_path / "out")

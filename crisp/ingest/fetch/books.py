@@ -195,6 +195,14 @@ def unfinished(folder: Location) -> bool:
     return day is not None and (not day.complete or bool(day.begun) or day.gaps > 0)
 
 
+def is_quiet(folder: Location) -> bool:
+    """A fetch into ``folder`` went to its end, and there was no trace."""
+    where = place(folder)
+    if not is_begun(where) or unfinished(folder):
+        return False
+    return all(name.startswith(f"{BOOKS}/") for name in where.names())
+
+
 def write_day(place: Place, day: Day) -> None:
     """Say whose traces lie there."""
     place.write(DAY, msgspec.json.encode(day) + b"\n")
