@@ -225,13 +225,15 @@ def test_a_query_sees_its_own_tables_alone(spark: Spark) -> None:
         spark.sql("SELECT * FROM seen", NUMBERS)
 
 
-def run_alone(arguments: list[str], **environment: str) -> subprocess.CompletedProcess[str]:
+def run_alone(
+    arguments: list[str], cwd: Path = ROOT, **environment: str
+) -> subprocess.CompletedProcess[str]:
     """`crisp analyse` of one trace on Spark, in a process of its own."""
     quick = [f"--spark-conf=spark.driver.extraJavaOptions={QUICK}"]
     return subprocess.run(
         [sys.executable, "-c", MAIN, "analyse", *arguments, "--engine=spark", *quick],
         env={**os.environ, **environment},
-        cwd=ROOT,
+        cwd=cwd,
         capture_output=True,
         text=True,
         check=False,
@@ -299,7 +301,11 @@ def test_more_memory_than_any_worker_has_is_an_error_and_no_endless_wait(
     assert "spark.executor.memory" in said
 
 
-def test_a_run_on_spark_says_no_more_than_one_on_duckdb(one_trace: list[str]) -> None:
-    done = run_alone([*one_trace, "--master=local[1]"])
+def test_a_run_on_spark_says_and_leaves_no_more_than_one_on_duckdb(
+    one_trace: list[str], tmp_path: Path
+) -> None:
+    static = "--spark-conf=spark.sql.globalTempDatabase=other"  # goes with the start or not at all
+    done = run_alone([*one_trace, "--master=local[1]", static], cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
     assert len(done.stdout.splitlines()) < 12
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.json", "out"]

@@ -9,6 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from pyspark import SparkConf, SparkContext
@@ -45,6 +46,7 @@ _WHEN_STARTED: Mapping[str, str] = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
+    "spark.sql.warehouse.dir": Path(tempfile.gettempdir()).as_uri(),  # unused, but made if missing
     WAIT: _WAIT_S,
 }
 _FOR_QUERIES: Mapping[str, str] = {
@@ -85,7 +87,7 @@ def begin(master: str | None, conf: Mapping[str, str]) -> tuple[SparkSession, bo
 def _for_queries(base: SparkSession, conf: Mapping[str, str]) -> dict[str, str]:
     """More partitions than cores, so that none is large; small ones are read together."""
     partitions = max(16, 4 * base.sparkContext.defaultParallelism)
-    given = {key: value for key, value in conf.items() if key.startswith("spark.sql.")}
+    given = {key: value for key, value in conf.items() if base.conf.isModifiable(key)}
     return {**_FOR_QUERIES, "spark.sql.shuffle.partitions": str(partitions), **given}
 
 
