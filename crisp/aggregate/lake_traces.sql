@@ -1,4 +1,4 @@
--- Analysed trees of a run, each tree once, in the order they were read.
+-- Analysed trees of a run, each tree once, in any order.
 -- in: traces (as mapped), winners
 SELECT traces.*
 FROM traces

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -22,7 +22,7 @@ from crisp.options import MICROSECONDS_PER_DAY, IngestOptions, PathOptions
 from crisp.pipeline.mapping import COUNTS, MAPPED, dated, map_shard
 
 _ORDER = {
-    "traces": (),  # as they were read: sorting nested rows would need memory for a whole day
+    "traces": (),  # as they were read: sorting nested rows needs memory for many of them
     "call_paths": ("depth", "path_id"),
     "calls": ("caller_id", "endpoint_id"),
     "endpoint_names": ("service", "operation"),
@@ -95,7 +95,7 @@ def analyse(
     _refuse_quiet(sources)
     work = shards(find(sources))
     mapped = engine.map(work, partial(map_shard, ingest=ingest, path=path), MAPPED)
-    tables, winners = _merge(engine, mapped)
+    tables, winners, order = _merge(engine, mapped)
     days = engine.collect(engine.sql(sql("lake_days"), _DAYS, winners=winners)).to_pylist()
     result = _result(engine, mapped, tables, winners, days)
     _refuse_empty(sources, result)
@@ -114,7 +114,7 @@ def analyse(
                 engine.write(
                     engine.sql(_ONE_DAY.format(date=date), schema.LAKE[name], rows=table),
                     join(folder, date, name),
-                    _ORDER[name],
+                    order[name],
                 )
             counts = _of_day(result, day)
             seconds = round(clock() - began, 3)
@@ -187,16 +187,19 @@ def _narrowed(replaced: Sequence[str], ingest: IngestOptions) -> list[str]:
 _ONE_DAY = "SELECT * FROM rows WHERE date = '{date}'"
 
 
-def _merge(engine: Engine, mapped: dict[str, Table]) -> tuple[dict[str, Table], Table]:
-    """The lake's tables with their day, and which copy of each tree counts."""
+def _merge(
+    engine: Engine, mapped: dict[str, Table]
+) -> tuple[dict[str, Table], Table, Mapping[str, Sequence[str]]]:
+    """The lake's tables with their day, which copy of each tree counts, and orders of rows."""
     slim = engine.keep(engine.sql(sql("lake_slim"), _SLIM, traces=mapped["traces"]))
     winners = engine.keep(engine.sql(sql("lake_winners"), _WINNERS, slim=slim))
     copies = engine.collect(engine.sql(sql("lake_copies"), _COPIES, slim=slim, winners=winners))
-    once = mapped["traces"]
+    once, order = mapped["traces"], _ORDER
     if copies.to_pylist()[0]["copies"]:
         once = engine.sql(
             sql("lake_traces"), MAPPED["traces"], traces=mapped["traces"], winners=winners
         )
+        order = {**_ORDER, "traces": ("trace_id", "root_span_id")}  # a join keeps none
     tables = {
         "traces": once,
         "calls": engine.sql(sql("lake_calls"), MAPPED["calls"], calls=mapped["calls"]),
@@ -212,7 +215,7 @@ def _merge(engine: Engine, mapped: dict[str, Table]) -> tuple[dict[str, Table], 
     }
     for name in ("call_paths", "endpoint_names", "hosts"):
         tables[name] = engine.sql(sql("lake_distinct"), MAPPED[name], rows=mapped[name])
-    return tables, winners
+    return tables, winners, order
 
 
 def _result(

@@ -13,7 +13,7 @@ import pytest
 
 from crisp import schema
 from crisp.pipeline.run import places
-from tests.documents import Json, envelope, lines
+from tests.documents import Json, envelope, lines, traces
 from tests.running import aggregated, analysed, digests, rows, shard_size
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("recorded")]
@@ -163,3 +163,21 @@ def test_the_same_run_again_changes_no_byte_but_the_run_record(
     analysed([source], tmp_path / "out", workers=2)
     aggregated(tmp_path / "out")
     assert content() == before
+
+
+def test_workers_change_no_byte_when_traces_stand_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which copy counts is found by a join, and that keeps no order."""
+    shard_size(monkeypatch, 1 << 19)
+    made = traces(20_000)
+    source = tmp_path / "in"
+    source.mkdir()
+    for part in range(8):
+        (source / f"{part}.jsonl").write_bytes(lines(made[part % 4 :: 4]))
+    found = []
+    for number, workers in enumerate((1, 2, 2)):
+        out = tmp_path / f"out-{number}"
+        analysed([source], out, workers=workers)
+        found.append(digests(places(out).lake))
+    assert found[0] == found[1] == found[2]
