@@ -18,6 +18,8 @@ import pytest
 from s3fs import S3FileSystem
 
 ROOT = Path(__file__).parent.parent
+SECRET = "crisp-secret"  # noqa: S105  # of servers that live for a test
+"""Of the S3 servers."""
 
 
 def free_port() -> int:
@@ -127,7 +129,7 @@ class S3(Server):
         self.environment = {
             "AWS_ENDPOINT_URL": self.url,
             "AWS_ACCESS_KEY_ID": "crisp",
-            "AWS_SECRET_ACCESS_KEY": "crisp-secret",
+            "AWS_SECRET_ACCESS_KEY": SECRET,
             "AWS_REGION": "us-east-1",
             "AWS_DEFAULT_REGION": "us-east-1",
         }
@@ -135,10 +137,9 @@ class S3(Server):
         super().__init__(
             [
                 *(binary("versitygw"), "--port", f"127.0.0.1:{port}", "--quiet"),
-                *("--access", "crisp", "--secret", "crisp-secret"),
                 *("posix", "--sidecar", sidecar, self._buckets),
             ],
-            {},
+            {"ROOT_ACCESS_KEY": "crisp", "ROOT_SECRET_KEY": SECRET},
             self.url,
             folder / "versitygw.log",
         )

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from py4j.protocol import Py4JJavaError
 from pyspark import SparkConf, SparkContext
-from pyspark.errors import PySparkRuntimeError
+from pyspark.errors import PySparkException, PySparkRuntimeError
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from crisp.engine.spark.explain import explained
+from crisp.engine.spark.explain import explained, reason, told_by_java
 from crisp.errors import ConfigError, CrispError
 
 WAIT = "spark.crisp.wait"
@@ -28,8 +29,8 @@ _CONNECT_S = 5.0
 _STANDALONE_PORT = 7077
 _HERE = ("local", "spark://127.", "spark://localhost", "spark://[::1]")
 _LOG_LEVEL = "spark.log.level"
-_SECRET = re.compile(r"secret|password|token|credential|access\.?key", re.IGNORECASE)
-"""Settings that nobody else may see; Spark itself hides these in its pages."""
+_SECRETS = r"(?i)secret|password|token|credential|(access|account|encryption|private)[.]?key"
+"""Settings that nobody else may see, as a pattern that Python and Java read alike."""
 _ENVIRONMENT = "spark.executorEnv."
 _FOUND = ("spark.jars", "spark.files", "spark.archives", "spark.submit.pyFiles")
 _OBJECT_STORE = (
@@ -47,18 +48,14 @@ _WHEN_STARTED: Mapping[str, str] = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.warehouse.dir": Path(tempfile.gettempdir()).as_uri(),  # unused, but made if missing
+    "spark.redaction.regex": _SECRETS,
     WAIT: _WAIT_S,
 }
 _FOR_QUERIES: Mapping[str, str] = {
     "spark.sql.ansi.enabled": "true",  # an overflow is an error and not another number
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     "spark.sql.session.timeZone": "UTC",
-    "spark.sql.sources.partitionOverwriteMode": "dynamic",
-    "spark.sql.execution.arrow.pyspark.fallback.enabled": "false",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "4096",  # nested rows are large
-    "spark.sql.adaptive.enabled": "true",
-    "spark.sql.adaptive.skewJoin.enabled": "true",
-    "spark.sql.adaptive.coalescePartitions.enabled": "true",
 }
 
 
@@ -66,16 +63,18 @@ def begin(master: str | None, conf: Mapping[str, str]) -> tuple[SparkSession, bo
     """A session with settings of its own, and whether its Spark was begun here.
 
     Raises:
-        ConfigError: there is no Java, or nothing answers at ``master``.
+        ConfigError: there is no Java, nothing answers at ``master``, Spark runs at another one in
+            this process, or refuses a setting.
         CrispError: no executor came in time.
     """
     found = SparkSession.getActiveSession()
+    if found is not None and master not in (None, found.sparkContext.master):
+        raise ConfigError(f"Spark runs at {found.sparkContext.master} already, not at {master}")
     base = found or _started(master, conf)
     try:
         with explained():
             session = base.newSession()
-            for key, value in _for_queries(base, conf).items():
-                session.conf.set(key, value)
+            _configure(session, conf)
             _await_executor(session)
     except BaseException:
         if found is None:
@@ -84,21 +83,29 @@ def begin(master: str | None, conf: Mapping[str, str]) -> tuple[SparkSession, bo
     return session, found is None
 
 
-def _for_queries(base: SparkSession, conf: Mapping[str, str]) -> dict[str, str]:
+def _configure(session: SparkSession, conf: Mapping[str, str]) -> None:
     """More partitions than cores, so that none is large; small ones are read together."""
-    partitions = max(16, 4 * base.sparkContext.defaultParallelism)
-    given = {key: value for key, value in conf.items() if base.conf.isModifiable(key)}
-    return {**_FOR_QUERIES, "spark.sql.shuffle.partitions": str(partitions), **given}
+    partitions = max(16, 4 * session.sparkContext.defaultParallelism)
+    try:
+        given = {key: value for key, value in conf.items() if session.conf.isModifiable(key)}
+        settings = {**_FOR_QUERIES, "spark.sql.shuffle.partitions": str(partitions), **given}
+        for key, value in settings.items():
+            session.conf.set(key, value)
+    except (PySparkException, Py4JJavaError) as error:
+        raise ConfigError(f"Spark refuses a setting: {reason(error)}") from error
 
 
 def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
-    if "PYSPARK_GATEWAY_PORT" in os.environ:  # spark-submit's settings lie in the Java it began
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if submitted:  # spark-submit's settings lie in the Java it began
         SparkContext._ensure_initialized()  # noqa: SLF001  # there is no public way to join it
     settings = SparkConf()
     for key, value in conf.items():
         settings.set(key, value)
     if master is not None:
         settings.setMaster(master)
+    if submitted:  # its Java writes to our stderr
+        settings.setIfMissing(_LOG_LEVEL, "ERROR")
     settings.setIfMissing("spark.master", "local[*]")
     place = str(settings.get("spark.master"))
     _check_answers(place)
@@ -109,7 +116,10 @@ def _started(master: str | None, conf: Mapping[str, str]) -> SparkSession:
     found = {name: str(known.get(name)) for name in _FOUND if known.contains(name)}
     with explained():
         settings.setAll(list(found.items()))
-        session = SparkSession.builder.config(conf=settings).getOrCreate()
+        try:
+            session = SparkSession.builder.config(conf=settings).getOrCreate()
+        except (PySparkException, Py4JJavaError) as error:
+            raise ConfigError(f"Spark does not start at {place}: {reason(error)}") from error
     session.sparkContext.pythonExec = _python(settings)
     return session
 
@@ -174,7 +184,7 @@ def _launch_java(settings: SparkConf) -> None:
         return
     shown = SparkConf(loadDefaults=False)
     for key, value in settings.getAll():
-        if not key.startswith(_ENVIRONMENT) and not _SECRET.search(key):
+        if not key.startswith(_ENVIRONMENT) and not re.search(_SECRETS, key):
             shown.set(key, value)
     with tempfile.TemporaryFile() as log:
         hidden = {} if settings.contains(_LOG_LEVEL) else {"stderr": log}
@@ -183,9 +193,9 @@ def _launch_java(settings: SparkConf) -> None:
             SparkContext._ensure_initialized(gateway=gateway)  # noqa: SLF001  # it takes ours
         except PySparkRuntimeError as error:
             log.seek(0)
-            said = " ".join(log.read().decode(errors="replace").split())
+            said = told_by_java(log.read().decode(errors="replace"))
             raise ConfigError(
-                f"Spark does not start; it needs Java 17 or newer: {said[-300:] or error}"
+                f"Spark does not start (it needs Java 17 or newer): {said or error}"
             ) from error
 
 
@@ -200,7 +210,10 @@ def _await_executor(session: SparkSession) -> None:
     asked_later = (conf.get("spark.dynamicAllocation.enabled") or "").lower() == "true"
     if str(context.master).startswith("local") or asked_later:
         return
-    seconds = float(conf.get(WAIT) or _WAIT_S)
+    try:
+        seconds = float(conf.get(WAIT) or _WAIT_S)
+    except ValueError as error:
+        raise ConfigError(f"{WAIT} must be a number of seconds, not {conf.get(WAIT)!r}") from error
     deadline = time.monotonic() + seconds
     told = context._jsc.sc().statusTracker()  # noqa: SLF001  # as above
     while len(told.getExecutorInfos()) < _DRIVER_AND_ONE:
