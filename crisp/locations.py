@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crisp.errors import ConfigError
@@ -53,6 +54,23 @@ def filesystem(url: Location) -> tuple[AbstractFileSystem, str]:
         hint = "; pip install 'crisp-cpa[s3]'" if isinstance(error, ImportError) else ""
         raise ConfigError(f"{url}: {error}{hint}") from error
     return system, path.rstrip("/")
+
+
+def exists(location: Location) -> bool:
+    """Something lies there."""
+    if is_url(location):
+        system, path = filesystem(location)
+        return bool(system.exists(path))
+    return Path(location).exists()
+
+
+def touch(location: Location) -> None:
+    """Make an empty file in a folder that exists."""
+    if is_url(location):
+        system, path = filesystem(location)
+        system.pipe_file(path, b"")
+    else:
+        Path(location).touch()
 
 
 def foreign_errors() -> tuple[type[Exception], ...]:

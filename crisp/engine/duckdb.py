@@ -48,15 +48,18 @@ class DuckDB:
         self._scratch = scratch
         self._on_progress = on_progress
         self._count = 0
-        self._connection = duckdb.connect(
-            config={
-                "memory_limit": memory_limit,
-                "threads": self._workers,
-                "temp_directory": str(scratch / "spill"),
-                "autoinstall_known_extensions": False,
-                "autoload_known_extensions": False,
-            }
-        )
+        try:
+            self._connection = duckdb.connect(
+                config={
+                    "memory_limit": memory_limit,
+                    "threads": self._workers,
+                    "temp_directory": str(scratch / "spill"),
+                    "autoinstall_known_extensions": False,
+                    "autoload_known_extensions": False,
+                }
+            )
+        except duckdb.Error as error:
+            raise ConfigError(f"memory limit {memory_limit!r}: {_first_line(error)}") from error
 
     def close(self) -> None:
         """See `crisp.engine.Engine.close`."""

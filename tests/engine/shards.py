@@ -47,6 +47,8 @@ def numbers(shard: Numbers) -> Iterator[tuple[str, pa.RecordBatch]]:
         raise InputError("file.json: cannot be read")
     if shard.deed == "bug":
         raise ZeroDivisionError("a broken promise")
+    if shard.deed == "memory":
+        raise MemoryError
     if shard.deed == "slow":
         time.sleep(60)
     if shard.deed == "pause":

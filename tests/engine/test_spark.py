@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -15,18 +16,19 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from pyspark.sql import DataFrame
 
 from crisp import store
-from crisp.engine.spark import Spark
-from crisp.engine.spark.deal import deal
-from crisp.errors import InputError
+from crisp.engine.spark import Spark, writing
+from crisp.engine.spark.deal import deal, run_task
+from crisp.errors import ConfigError, CrispError, InputError
 from crisp.pipeline.run import places
 from tests.documents import lines, span, trace
-from tests.engine.cluster import QUICK, Cluster, on_spark
+from tests.engine.cluster import Cluster, on_spark
 from tests.engine.shards import NUMBERS, SCHEMAS, Numbers, numbers
 from tests.processes import end_session, in_session, until
 from tests.running import digests
-from tests.servers import ROOT, free_port
+from tests.servers import ROOT
 
 pytestmark = on_spark
 
@@ -94,15 +96,87 @@ def test_no_shards_give_empty_tables(spark: Spark) -> None:
 def test_progress_goes_from_nothing_to_all(driver: Cluster, tmp_path: Path) -> None:
     seen: list[tuple[int, int]] = []
     with closing(Spark(str(tmp_path), on_progress=lambda *now: seen.append(now))) as engine:
-        engine.map([Numbers(k, 10) for k in range(8)], numbers, SCHEMAS)
+        engine.map([Numbers(k, 10, "pause") for k in range(8)], numbers, SCHEMAS)
     assert seen[0] == (0, 80)
     assert seen[-1] == (80, 80)
     assert seen == sorted(seen)
+    assert [done for done, _ in seen if 0 < done < 80]
 
 
 def test_an_error_a_person_can_put_right_comes_back_as_it_is(spark: Spark) -> None:
     with pytest.raises(InputError, match=r"^file\.json: cannot be read$"):
         mapped(spark, [Numbers(1, 5), Numbers(9, 9, "error")])
+
+
+def test_after_such_an_error_no_more_work_is_done(spark: Spark, tmp_path: Path) -> None:
+    """A night of hours does not go on for hours to say it."""
+    shards = [Numbers(0, 1000, "error"), *(Numbers(k, 9, "pause") for k in range(1, 25))]
+    with pytest.raises(InputError):
+        mapped(spark, shards)
+    written = [path.name for path in (tmp_path / "scratch").rglob("*squares*.parquet")]
+    assert len(written) < 24 / 2
+
+
+@pytest.mark.parametrize("deed", ["killed", "memory"])
+def test_python_without_memory_is_an_error_that_names_the_settings(spark: Spark, deed: str) -> None:
+    with pytest.raises(CrispError, match=r"^[^\n]*spark\.executor\.memoryOverhead[^\n]*$"):
+        mapped(spark, [Numbers(1, 5), Numbers(9, 9, deed)])
+
+
+INTERRUPTED = """
+import os, signal, sys, threading, time
+from pathlib import Path
+from crisp.engine.spark import Spark
+from tests.engine.shards import SCHEMAS, Numbers, numbers
+pids = Path(sys.argv[1])
+def interrupt():
+    while not any(pids.iterdir()):
+        time.sleep(0.1)
+    os.kill(os.getpid(), signal.SIGINT)
+if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    engine = Spark(sys.argv[2], master="local[1]")
+    threading.Thread(target=interrupt, daemon=True).start()
+    try:
+        engine.map([Numbers(k, 5, "slow", str(pids)) for k in range(4)], numbers, SCHEMAS)
+    except KeyboardInterrupt:
+        print("interrupted")
+"""
+
+
+def test_ctrl_c_is_one_and_no_failed_job(tmp_path: Path) -> None:
+    (tmp_path / "pids").mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED, str(tmp_path / "pids"), str(tmp_path / "scratch")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "interrupted\n", done.stderr
+
+
+def test_what_a_killed_task_left_is_no_part_of_a_table(
+    spark: Spark, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = writing.write
+
+    def die_once(frame: DataFrame, schema: pa.Schema, target: str, order_by: list[str]) -> None:
+        Path(target, ".part-0.parquet.0123").write_bytes(b"half of it")
+        write(frame, schema, target, order_by)
+
+    monkeypatch.setattr(writing, "write", die_once)
+    spark.write(spark.table(batch_of(3)), str(tmp_path / "table"), ["value"])
+    assert [path.name for path in (tmp_path / "table").iterdir()] == ["part-0.parquet"]
+
+
+def batch_of(count: int) -> pa.Table:
+    return pa.table({"shard": [0] * count, "value": range(count)}, schema=NUMBERS)
+
+
+def test_a_spark_that_runs_elsewhere_is_not_taken(driver: Cluster, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="already, not at spark://nowhere:7077"):
+        Spark(str(tmp_path), master="spark://nowhere:7077")
 
 
 def test_a_worker_killed_in_the_middle_costs_time_and_no_row(
@@ -221,91 +295,15 @@ def test_a_sum_that_overflows_is_an_error_and_not_another_number(spark: Spark) -
 def test_a_query_sees_its_own_tables_alone(spark: Spark) -> None:
     rows = spark.table(pa.table({"shard": [1], "value": [2]}, schema=NUMBERS))
     spark.sql("SELECT * FROM seen", NUMBERS, seen=rows)
+    with pytest.raises(Exception, match="UNRESOLVED_COLUMN"):
+        spark.sql("SELECT nope FROM seen", NUMBERS, seen=rows)
     with pytest.raises(Exception, match="TABLE_OR_VIEW_NOT_FOUND"):
         spark.sql("SELECT * FROM seen", NUMBERS)
 
 
-def run_alone(
-    arguments: list[str], cwd: Path = ROOT, **environment: str
-) -> subprocess.CompletedProcess[str]:
-    """`crisp analyse` of one trace on Spark, in a process of its own."""
-    quick = [f"--spark-conf=spark.driver.extraJavaOptions={QUICK}"]
-    return subprocess.run(
-        [sys.executable, "-c", MAIN, "analyse", *arguments, "--engine=spark", *quick],
-        env={**os.environ, **environment},
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def one_line(done: subprocess.CompletedProcess[str]) -> str:
-    """What it said; one line, and no traceback."""
-    assert done.returncode in (1, 2), done.stderr
-    assert done.stderr.startswith("crisp: ")
-    assert done.stderr.count("\n") == 1, done.stderr
-    return done.stderr
-
-
-@pytest.fixture
-def one_trace(tmp_path: Path) -> list[str]:
-    (tmp_path / "in.json").write_bytes(lines([trace()]))
-    return [str(tmp_path / "in.json"), f"--out={tmp_path / 'out'}", "--quiet"]
-
-
-def test_no_java_is_said_in_one_line(one_trace: list[str], tmp_path: Path) -> None:
-    (tmp_path / "no-java").mkdir()
-    said = one_line(run_alone(one_trace, JAVA_HOME=str(tmp_path / "no-java")))
-    assert "needs Java 17" in said
-
-
-def test_no_master_is_said_in_one_line_and_at_once(one_trace: list[str]) -> None:
-    place = f"spark://127.0.0.1:{free_port()}"
-    said = one_line(run_alone([*one_trace, f"--master={place}"]))
-    assert f"no Spark master answers at {place}" in said
-
-
-def test_no_pyspark_is_said_in_one_line(one_trace: list[str], tmp_path: Path) -> None:
-    (tmp_path / "pyspark.py").write_text("raise ImportError('none')\n")
-    said = one_line(run_alone(one_trace, PYTHONPATH=str(tmp_path)))
-    assert "pip install 'crisp-cpa[spark]'" in said
-
-
-def test_executors_without_crisp_are_an_error_that_says_so(
-    one_trace: list[str], tmp_path: Path
-) -> None:
-    """Their Python runs, isolated from this one's packages but for what Spark needs."""
-    python = tmp_path / "python"
-    libraries = Path(pa.__file__).parent.parent
-    python.write_text(
-        f'#!/bin/sh\nexport PYTHONPATH={tmp_path / "lib"}\nexec {sys._base_executable} -S "$@"\n'  # type: ignore[attr-defined]
-    )
-    python.chmod(0o755)
-    (tmp_path / "lib").mkdir()
-    for name in ("pyarrow", "numpy", "numpy.libs", "pandas", "pyspark", "py4j"):
-        if (libraries / name).exists():
-            (tmp_path / "lib" / name).symlink_to(libraries / name)
-    said = one_line(run_alone([*one_trace, "--master=local[1]"], PYSPARK_PYTHON=str(python)))
-    assert "crisp" in said
-    assert "install the same crisp there" in said
-
-
-def test_more_memory_than_any_worker_has_is_an_error_and_no_endless_wait(
-    cluster: Cluster, one_trace: list[str]
-) -> None:
-    asked = {"spark.executor.memory": "64g", "spark.crisp.wait": "3"}
-    settings = [f"--spark-conf={key}={value}" for key, value in asked.items()]
-    said = one_line(run_alone([*one_trace, f"--master={cluster.url}", *settings]))
-    assert "no executor came within 3 s" in said
-    assert "spark.executor.memory" in said
-
-
-def test_a_run_on_spark_says_and_leaves_no_more_than_one_on_duckdb(
-    one_trace: list[str], tmp_path: Path
-) -> None:
-    static = "--spark-conf=spark.sql.globalTempDatabase=other"  # goes with the start or not at all
-    done = run_alone([*one_trace, "--master=local[1]", static], cwd=tmp_path)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert len(done.stdout.splitlines()) < 12
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["in.json", "out"]
+def test_another_version_of_crisp_on_executors_is_an_error(tmp_path: Path) -> None:
+    dealt = deal([Numbers(1, 5)], 1).to_batches()
+    told = run_task(dealt, numbers, SCHEMAS, str(tmp_path), "0.0.0", lambda _size: None)
+    (row,) = [row for batch in told for row in batch.to_pylist()]
+    error = pickle.loads(row["error"])  # noqa: S301  # pickled here
+    assert "0.0.0 on the driver" in str(error)

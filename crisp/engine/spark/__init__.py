@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from crisp import __version__
 from crisp.engine import MapFunction, Table
 from crisp.errors import ConfigError
 from crisp.locations import is_url, join
@@ -90,7 +91,12 @@ class Spark:
         tasks = 1 + max(dealt["task"].to_pylist())
         done = context.accumulator(0)
         step = partial(
-            run_task, function=function, schemas=dict(schemas), folder=folder, advance=done.add
+            run_task,
+            function=function,
+            schemas=dict(schemas),
+            folder=folder,
+            version=__version__,
+            advance=done.add,
         )
         total = sum(shard.size for shard in shards)
         with explained(), Watch(lambda: self._on_progress(min(done.value, total), total)):
@@ -130,11 +136,13 @@ class Spark:
     def sql(self, query: str, schema: pa.Schema, **tables: Table) -> Table:
         """See `crisp.engine.Engine.sql`."""
         with explained():
-            for name, table in tables.items():
-                self._frames[table.name].createOrReplaceTempView(name)
-            found = self._session.sql(query)  # looked up now, so the names may go again
-            for name in tables:
-                self._session.catalog.dropTempView(name)
+            try:
+                for name, table in tables.items():
+                    self._frames[table.name].createOrReplaceTempView(name)
+                found = self._session.sql(query)  # looked up now, so the names may go again
+            finally:
+                for name in tables:
+                    self._session.catalog.dropTempView(name)
             return self._named(found.select(*map(_cast, schema)), schema)
 
     def keep(self, table: Table) -> Table:
@@ -162,6 +170,9 @@ class Spark:
             Path(target).mkdir(parents=True)
         with explained():
             writing.write(self._frames[table.name], table.schema, target, order_by)
+        if not is_url(target):
+            for left in Path(target).glob(".*"):  # of tasks that died while they wrote
+                left.unlink(missing_ok=True)
 
     def _new_folder(self) -> str:
         folder = join(self._scratch, f"tables-{self._folders}")

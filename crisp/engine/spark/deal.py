@@ -9,10 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from crisp import __version__
 from crisp.engine import MapFunction
 from crisp.engine.pool import run_shard
-from crisp.errors import CrispError
+from crisp.errors import ConfigError, CrispError
+from crisp.locations import exists, join, touch
 
+_FAILED = "_failed"
+"""A file beside those of the map step that tells its tasks to end."""
 _TASKS_PER_CORE = 3
 _TASK_BYTES = 128 << 20
 """Beyond this a task has long made up for the 65 ms it costs to begin it."""
@@ -46,19 +50,37 @@ def run_task(
     function: MapFunction[Any],
     schemas: Mapping[str, pa.Schema],
     folder: str,
+    version: str,
     advance: Callable[[int], None],
 ) -> Iterator[pa.RecordBatch]:
-    """Map the shards of one task; batches of `WRITTEN`."""
+    """Map the shards of one task; batches of `WRITTEN`.
+
+    An error that a person can put right is a row and no failed task, which Spark would try again;
+    the other tasks see that it happened, and end.
+    """
+    failed = join(folder, _FAILED)
     for batch in batches:
         for row in batch.to_pylist():
-            shard = pickle.loads(row["shard"])  # noqa: S301  # pickled by this run's driver
+            if exists(failed):
+                return
             try:
+                _check_version(version)
+                shard = pickle.loads(row["shard"])  # noqa: S301  # pickled by this run's driver
                 files = run_shard(row["number"], shard, function, schemas, folder)
             except CrispError as error:
+                touch(failed)
                 yield _rows([{"table": None, "file": None, "error": pickle.dumps(error)}])
                 return
             yield _rows([{"table": table, "file": file, "error": None} for table, file in files])
             advance(row["size"])
+
+
+def _check_version(version: str) -> None:
+    if version != __version__:
+        raise ConfigError(
+            f"crisp {__version__} on one of Spark's executors, {version} on the driver: install the"
+            " same crisp there (docs/spark.md)"
+        )
 
 
 def _rows(rows: list[dict[str, Any]]) -> pa.RecordBatch:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # type: ignore[import-untyped]  # it ships none
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark.errors import PySparkException
 
 from crisp.errors import ConfigError, CrispError
@@ -20,6 +20,7 @@ _MEMORY = (
     "exit code 137",
     "exit status 137",
     "exit code 52",
+    "Python worker exited unexpectedly",
 )
 _FILES = (
     "FileNotFoundException",
@@ -30,8 +31,14 @@ _FILES = (
     "AccessDeniedException",
     "NoSuchBucket",
 )
+_PYTHON = re.compile(r'Cannot run program "([^"]+)"')
 _STORE = re.compile(r"(?:Class|No FileSystem for scheme) \"?\S*(?:S3AFileSystem|s3a)\"?")
-_LAST_LINE = re.compile(r"^((?:\w+\.)*(\w+)): (.*)$", re.MULTILINE)
+_LAST_LINE = re.compile(r"^((?:\w+\.)*(\w+))(?:: (.*))?$", re.MULTILINE)
+_MESSAGE = re.compile(r"^Error\b|(?:Error|Exception): |Invalid ")
+_KIND = re.compile(r'^(?:Exception in thread "\w+" )?(?:[\w.$]+(?:Exception|Error): )+')
+"""Java's name of an error, which says nothing to a person."""
+_LONGEST = 300
+_NO_MEMORY = {"MemoryError", "_ArrayMemoryError", "ArrowMemoryError"}
 
 
 @contextmanager
@@ -42,10 +49,26 @@ def explained() -> Iterator[None]:
     except Py4JNetworkError as error:
         raise CrispError("Spark's driver process ended, perhaps for want of memory") from error
     except (PySparkException, Py4JError) as error:
+        if isinstance(error.__context__, KeyboardInterrupt):  # PySpark turns it into a failed job
+            raise KeyboardInterrupt from error
         found = _known(_text(error))
         if found is None:
             raise
         raise found from error
+
+
+def reason(error: Exception) -> str:
+    """Why Spark refuses a setting, in its own words."""
+    said = error.java_exception if isinstance(error, Py4JJavaError) else error
+    return _KIND.sub("", str(said).strip().splitlines()[0])
+
+
+def told_by_java(said: str) -> str:
+    """The messages of errors among what Java printed, without where they came from."""
+    lines = [line.strip() for line in said.splitlines()]
+    told = [line for line in lines if _MESSAGE.search(line)]
+    plain = [line for line in lines if line and not line.startswith(("at ", "WARNING"))]
+    return " ".join(_KIND.sub("", line) for line in told or plain)[:_LONGEST]
 
 
 def _text(error: Exception) -> str:
@@ -57,10 +80,9 @@ def _text(error: Exception) -> str:
 
 def _known(text: str) -> CrispError | None:
     if any(sign in text for sign in _MEMORY):
-        return CrispError(
-            "Spark ran out of memory; give it more (--spark-conf spark.executor.memory=4g,"
-            " spark.driver.memory=2g) or fewer cores to a machine (spark.executor.cores=1)"
-        )
+        return _out_of_memory()
+    if found := _PYTHON.search(text):
+        return ConfigError(f"{found[1]}: no such Python on Spark's executors (PYSPARK_PYTHON)")
     if _STORE.search(text):
         return ConfigError(
             "this Spark cannot read s3://; add the jars that scripts/setup-spark-s3 fetches"
@@ -82,8 +104,12 @@ def _raised_by_python(text: str) -> CrispError | None:
                 f"{found[3]} on Spark's executors: install the same crisp there, or name a Python"
                 " that has it in PYSPARK_PYTHON (docs/spark.md)"
             )
-        if isinstance(kind, type) and issubclass(kind, OSError | MemoryError):
-            return CrispError(f"on one of Spark's executors: {found[2]}: {found[3]}")
+        if found[2] in _NO_MEMORY:
+            return _out_of_memory()
+        if found[1].startswith("botocore.") or (
+            isinstance(kind, type) and issubclass(kind, OSError)
+        ):
+            return CrispError(f"on one of Spark's executors: {found[2]}: {found[3] or ''}")
     return None
 
 
@@ -91,4 +117,12 @@ def first_line(text: str) -> str:
     """The first line that says something, without Spark's name for the kind of error."""
     lines = [line for line in text.splitlines() if any(sign in line for sign in _FILES)]
     line = (lines or text.splitlines())[0].strip()
-    return re.sub(r"^(?:[\w.$]+Exception: )+", "", line)
+    return _KIND.sub("", line)
+
+
+def _out_of_memory() -> CrispError:
+    return CrispError(
+        "Spark ran out of memory; give it more (--spark-conf spark.executor.memory=4g,"
+        " spark.driver.memory=2g, for Python spark.executor.memoryOverhead=2g) or fewer cores to a"
+        " machine (spark.executor.cores=1)"
+    )
