@@ -37,6 +37,10 @@ class SchemaError(CrispError, ValueError):
         self.table = table
         self.problems = problems
 
+    def __reduce__(self) -> tuple[type[SchemaError], tuple[str, list[str]]]:
+        """Workers send it to the process that waits for them."""
+        return type(self), (self.table, self.problems)
+
 
 class Reject(StrEnum):
     """Why a document or trace is not analysed (DESIGN section 5)."""

@@ -73,7 +73,7 @@ def ordered(root: Location, name: str, day: str) -> list[dict[str, Any]]:
 
 
 def compare(name: str, one: list[dict[str, Any]], other: list[dict[str, Any]]) -> None:
-    """Cell by cell: the same, but for the last bits of an interpolated percentile."""
+    """Cell by cell: the same, but for the last bits of weighted sums, which scale by engine."""
     assert len(one) == len(other), name
     for row, twin in zip(one, other, strict=True):
         for column, value in row.items():
