@@ -39,7 +39,9 @@ def test_merging_more_than_memory_holds_uses_the_disk(tmp_path: Path) -> None:
         engine.close()
 
 
-@pytest.mark.parametrize("limit", ["", "lots", "500", "-1GB", "1 G", "1PB", "1GB; DROP", "80%"])
+@pytest.mark.parametrize(
+    "limit", ["", "lots", "500", "-1GB", "1 G", "1PB", "1GB; DROP", "80%", f"{10**20}TB"]
+)
 def test_a_memory_limit_that_is_none_is_refused(tmp_path: Path, limit: str) -> None:
     with pytest.raises(ConfigError, match="memory limit"):
         DuckDB(tmp_path, memory_limit=limit)

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame
 
-from crisp import store
+from crisp import __version__, store
 from crisp.engine.spark import Spark, writing
 from crisp.engine.spark.deal import deal, run_task
 from crisp.errors import ConfigError, CrispError, InputError
@@ -301,9 +301,20 @@ def test_a_query_sees_its_own_tables_alone(spark: Spark) -> None:
         spark.sql("SELECT * FROM seen", NUMBERS)
 
 
-def test_another_version_of_crisp_on_executors_is_an_error(tmp_path: Path) -> None:
+def told(folder: Path, version: str) -> str:
+    """The error of a task."""
     dealt = deal([Numbers(1, 5)], 1).to_batches()
-    told = run_task(dealt, numbers, SCHEMAS, str(tmp_path), "0.0.0", lambda _size: None)
-    (row,) = [row for batch in told for row in batch.to_pylist()]
-    error = pickle.loads(row["error"])  # noqa: S301  # pickled here
-    assert "0.0.0 on the driver" in str(error)
+    batches = run_task(dealt, numbers, SCHEMAS, str(folder), version, lambda _size: None)
+    (row,) = [row for batch in batches for row in batch.to_pylist()]
+    return str(pickle.loads(row["error"]))  # noqa: S301  # pickled here
+
+
+def test_another_version_of_crisp_on_executors_is_an_error(tmp_path: Path) -> None:
+    assert "0.0.0 on the driver" in told(tmp_path, "0.0.0")
+
+
+def test_a_failed_task_whose_executor_dies_is_no_success_when_tried_again(tmp_path: Path) -> None:
+    told(tmp_path, "0.0.0")
+    assert told(tmp_path, __version__) == (
+        "one of Spark's tasks failed, and its executor died; run it again"
+    )

@@ -28,7 +28,7 @@ except ImportError as error:
     raise ConfigError("Spark is not installed: pip install 'crisp-cpa[spark]'") from error
 
 from crisp.engine.spark import writing
-from crisp.engine.spark.deal import deal, run_task
+from crisp.engine.spark.deal import EndedError, deal, run_task
 from crisp.engine.spark.explain import explained
 from crisp.engine.spark.session import begin
 from crisp.engine.spark.watch import Watch
@@ -73,9 +73,12 @@ class Spark:
         folder = self._new_folder()
         files: dict[str, list[str]] = {table: [] for table in schemas}
         if shards:
-            for row in self._mapped(shards, function, schemas, folder):
-                if row["error"] is not None:
-                    raise pickle.loads(row["error"])  # noqa: S301  # pickled by this run's task
+            rows = self._mapped(shards, function, schemas, folder)
+            pickled = (row["error"] for row in rows if row["error"] is not None)
+            errors = [pickle.loads(error) for error in pickled]  # noqa: S301  # by this run's tasks
+            if errors:
+                raise min(errors, key=lambda error: isinstance(error, EndedError))
+            for row in rows:
                 files[row["table"]].append(row["file"])
         return {table: self.read(sorted(files[table]), schemas[table]) for table in schemas}
 

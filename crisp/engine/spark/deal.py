@@ -28,6 +28,10 @@ WRITTEN = pa.schema([("table", pa.string()), ("file", pa.string()), ("error", pa
 """What a task says: a file of a table, or else an error that a person can put right."""
 
 
+class EndedError(CrispError):
+    """A task that ended because of another. That one tells why, if its executor lives."""
+
+
 def deal(shards: Sequence[Any], cores: int) -> pa.Table:
     """Rows of `DEALT`: a few tasks for each core, of about equal bytes, the largest first.
 
@@ -62,6 +66,9 @@ def run_task(
     for batch in batches:
         for row in batch.to_pylist():
             if exists(failed):
+                yield _error(
+                    EndedError("one of Spark's tasks failed, and its executor died; run it again")
+                )
                 return
             try:
                 _check_version(version)
@@ -69,7 +76,7 @@ def run_task(
                 files = run_shard(row["number"], shard, function, schemas, folder)
             except CrispError as error:
                 touch(failed)
-                yield _rows([{"table": None, "file": None, "error": pickle.dumps(error)}])
+                yield _error(error)
                 return
             yield _rows([{"table": table, "file": file, "error": None} for table, file in files])
             advance(row["size"])
@@ -81,6 +88,10 @@ def _check_version(version: str) -> None:
             f"crisp {__version__} on one of Spark's executors, {version} on the driver: install the"
             " same crisp there (docs/spark.md)"
         )
+
+
+def _error(error: CrispError) -> pa.RecordBatch:
+    return _rows([{"table": None, "file": None, "error": pickle.dumps(error)}])
 
 
 def _rows(rows: list[dict[str, Any]]) -> pa.RecordBatch:
