@@ -12,6 +12,7 @@ from crisp import __version__
 from crisp.cli import show
 from crisp.cli.examples import demo, synth
 from crisp.cli.fetch import fetch
+from crisp.cli.serve import serve
 from crisp.cli.single import path
 from crisp.cli.stages import aggregate, analyse, report, run
 from crisp.errors import ConfigError, CrispError
@@ -69,5 +70,5 @@ def _root(
     pass
 
 
-for command in (run, fetch, analyse, aggregate, report, path, synth, demo):
+for command in (run, fetch, analyse, aggregate, report, serve, path, synth, demo):
     app.command()(command)

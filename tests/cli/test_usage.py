@@ -21,7 +21,17 @@ COMMANDS = sorted(GROUP.commands)  # type: ignore[attr-defined]  # a group has c
 
 
 def test_the_commands_are_those_that_are_promised() -> None:
-    assert {"run", "analyse", "aggregate", "report", "path", "synth", "demo"} <= set(COMMANDS)
+    assert {
+        "run",
+        "fetch",
+        "analyse",
+        "aggregate",
+        "report",
+        "serve",
+        "path",
+        "synth",
+        "demo",
+    } <= set(COMMANDS)
 
 
 def test_help_lists_every_command(crisp: Crisp) -> None:
