@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,10 +14,11 @@ from crisp import __version__, schema, store
 from crisp.aggregate import sql
 from crisp.engine import Engine, Table
 from crisp.errors import InputError
-from crisp.ingest.sources import find, shards
+from crisp.ingest.sources import shards
 from crisp.ingest.templates import unbounded
-from crisp.locations import Location, is_url, join
+from crisp.locations import Location, join
 from crisp.options import MICROSECONDS_PER_DAY, IngestOptions, PathOptions
+from crisp.pipeline import landing
 from crisp.pipeline.mapping import COUNTS, MAPPED, dated, map_shard
 
 _ORDER = {
@@ -92,8 +92,7 @@ def analyse(
         InputError: a source is missing, or nothing in them could be analysed.
     """
     began = clock()
-    _refuse_quiet(sources)
-    work = shards(find(sources))
+    work = shards(landing.files(sources))
     mapped = engine.map(work, partial(map_shard, ingest=ingest, path=path), MAPPED)
     tables, winners, order = _merge(engine, mapped)
     days = engine.collect(engine.sql(sql("lake_days"), _DAYS, winners=winners)).to_pylist()
@@ -119,42 +118,8 @@ def analyse(
             counts = _of_day(result, day)
             seconds = round(clock() - began, 3)
             store.commit(lake, date, join(folder, date), {**record, **counts, "seconds": seconds})
-    warnings = [*_unfinished(sources), *result.warnings, *_narrowed(replaced, ingest)]
+    warnings = [*landing.unfinished(sources), *result.warnings, *_narrowed(replaced, ingest)]
     return replace(result, warnings=warnings)
-
-
-def _refuse_quiet(sources: Sequence[str]) -> None:
-    """Say of a landing day without traces that this is no mistake of whoever named it."""
-    days = _folders(sources)
-    if not days:
-        return
-    from crisp.ingest.fetch.books import is_quiet  # brings all that speaks HTTP
-
-    if quiet := [day for day in days if is_quiet(day)]:
-        raise InputError(f"{', '.join(quiet)}: fetched completely, and there was no trace that day")
-
-
-def _unfinished(sources: Sequence[str]) -> list[str]:
-    """A warning for each landing day that lacks traces, as its fetch knows."""
-    days = _folders(sources)
-    if not days:
-        return []
-    from crisp.ingest.fetch.books import unfinished  # as above
-
-    return [
-        f"{day}: its fetch has not finished, or left gaps; run crisp fetch for that day again"
-        for day in days
-        if unfinished(day)
-    ]
-
-
-def _folders(sources: Sequence[str]) -> list[str]:
-    """Sources that may be landing days."""
-    return [
-        source
-        for source in sources
-        if Path(source).is_dir() or (is_url(source) and not source.startswith("http"))
-    ]
 
 
 def _of_day(result: Analysed, day: dict[str, Any]) -> dict[str, Any]:
