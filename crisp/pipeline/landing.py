@@ -7,6 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from crisp.errors import CrispError, InputError
+from crisp.ingest.fetch import books
 from crisp.ingest.sources import find
 from crisp.locations import is_url
 
@@ -28,8 +29,6 @@ def files(sources: Sequence[str]) -> list[tuple[str, int]]:
 
 def _quiet(sources: Sequence[str]) -> list[str]:
     """Landing days among ``sources`` that are complete and have no trace."""
-    from crisp.ingest.fetch import books  # brings all that speaks HTTP
-
     with suppress(CrispError, OSError):  # what cannot be read has been told already
         return [day for day in _folders(sources) if books.is_quiet(day)]
     return []
@@ -37,14 +36,9 @@ def _quiet(sources: Sequence[str]) -> list[str]:
 
 def unfinished(sources: Sequence[str]) -> list[str]:
     """A warning for each landing day that lacks traces, as its fetch knows."""
-    days = _folders(sources)
-    if not days:
-        return []
-    from crisp.ingest.fetch import books  # as above
-
     return [
         f"{day}: its fetch has not finished, or left gaps; run crisp fetch for that day again"
-        for day in days
+        for day in _folders(sources)
         if books.unfinished(day)
     ]
 

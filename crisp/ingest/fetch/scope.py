@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from crisp.ingest.fetch.api import Api
 from crisp.ingest.fetch.endpoints import Endpoint
+
+if TYPE_CHECKING:  # the bookkeeping needs scopes, and not all that speaks HTTP
+    from crisp.ingest.fetch.api import Api
 
 EVERYTHING = "*"
 
