@@ -182,8 +182,8 @@ def run_options(
     """
     sections = load_settings(settings)
     return RunOptions(
-        ingest=_ingest_options(sections["ingest"] | _given(ingest), templates, window),
-        path=_path_options(sections["path"] | _given(path)),
+        ingest=_ingest_options(sections["ingest"] | given(ingest), templates, window),
+        path=_path_options(sections["path"] | given(path)),
         aggregate=_aggregate_options(sections["aggregate"]),
     )
 
@@ -202,14 +202,10 @@ def engine_options(
     Raises:
         ConfigError: a setting is unknown, or has no effect on the engine chosen.
     """
-    given = {
-        "name": engine,
-        "master": master,
-        "workers": workers,
-        "memory_limit": memory_limit,
-    }
     section = load_settings(settings)["engine"]
-    merged = section | _given(given)
+    merged = section | given(
+        {"name": engine, "master": master, "workers": workers, "memory_limit": memory_limit}
+    )
     merged["conf"] = section.get("conf", {}) | dict(map(_spark_setting, conf or ()))
     return EngineOptions(**merged)
 
@@ -221,7 +217,8 @@ def _spark_setting(text: str) -> tuple[str, str]:
     return key, value
 
 
-def _given(options: dict[str, Any] | None) -> dict[str, Any]:
+def given(options: dict[str, Any] | None) -> dict[str, Any]:
+    """The options that were named; a setting of the file counts where none was."""
     return {name: value for name, value in (options or {}).items() if value is not None}
 
 

@@ -148,8 +148,7 @@ def fetch(
 def _options(settings: Path | None, **given: object) -> FetchOptions:
     from crisp.ingest.fetch.options import FetchOptions
 
-    merged = load_settings(settings)["fetch"]
-    merged = merged | {name: value for name, value in given.items() if value is not None}
+    merged = load_settings(settings)["fetch"] | a.given(given)
     if "jaeger" not in merged:
         raise ConfigError("which Jaeger? Give --jaeger URL, or fetch.jaeger in the settings")
     return FetchOptions(**merged)

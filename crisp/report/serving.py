@@ -31,11 +31,7 @@ class _Files(SimpleHTTPRequestHandler):
         """Say nothing of requests."""
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-
-class _Server6(_Server):
+class _Server6(ThreadingHTTPServer):
     address_family = AF_INET6
 
 
@@ -57,7 +53,7 @@ def server(site: Path, host: str, port: int) -> ThreadingHTTPServer:
     Raises:
         ConfigError: it cannot listen there.
     """
-    kind = _Server6 if ":" in host else _Server
+    kind = _Server6 if ":" in host else ThreadingHTTPServer
     try:
         return kind((host, port), partial(_Files, directory=str(site)))
     except (OSError, OverflowError) as error:

@@ -16,8 +16,6 @@ import pytest
 
 from tests.cli.conftest import Crisp
 
-MAIN = "import sys; from crisp.cli import main; sys.argv[0] = 'crisp'; main()"
-
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
@@ -34,7 +32,7 @@ def out(tmp_path: Path) -> Path:
 def serving(*arguments: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The process and its address."""
     process = subprocess.Popen(
-        [sys.executable, "-c", MAIN, "serve", *map(str, arguments)],
+        [sys.executable, "-m", "crisp", "serve", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

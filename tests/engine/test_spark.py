@@ -204,15 +204,12 @@ def test_a_worker_killed_in_the_middle_costs_time_and_no_row(
     until(lambda: driver.executors() == len(driver.workers), 60)
 
 
-MAIN = "import sys; from crisp.cli import main; sys.argv[0] = 'crisp'; main()"
-
-
 def command(cluster: Cluster, *arguments: str) -> list[str]:
     settings = [f"--spark-conf={key}={value}" for key, value in cluster.conf.items()]
     return [
         sys.executable,
-        "-c",
-        MAIN,
+        "-m",
+        "crisp",
         *arguments,
         "--engine=spark",
         f"--master={cluster.url}",

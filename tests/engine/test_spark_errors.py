@@ -12,7 +12,6 @@ import pytest
 
 from tests.documents import lines, trace
 from tests.engine.cluster import QUICK, Cluster, on_spark
-from tests.engine.test_spark import MAIN
 from tests.servers import ROOT, free_port
 
 pytestmark = on_spark
@@ -24,7 +23,7 @@ def run_alone(
     """`crisp analyse` of one trace on Spark, in a process of its own."""
     quick = [f"--spark-conf=spark.driver.extraJavaOptions={QUICK}"]
     return subprocess.run(
-        [sys.executable, "-c", MAIN, "analyse", *arguments, "--engine=spark", *quick],
+        [sys.executable, "-m", "crisp", "analyse", *arguments, "--engine=spark", *quick],
         env={**os.environ, **environment},
         cwd=cwd,
         capture_output=True,

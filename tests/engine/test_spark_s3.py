@@ -49,9 +49,8 @@ class Commands:
 
 def crisp(*arguments: str) -> dict[str, object]:
     """What a command printed with --json."""
-    main = "import sys; from crisp.cli import main; sys.argv[0] = 'crisp'; main()"
     done = subprocess.run(
-        [sys.executable, "-c", main, *arguments, "--json"],
+        [sys.executable, "-m", "crisp", *arguments, "--json"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -28,10 +28,10 @@ except ImportError as error:
     raise ConfigError("Spark is not installed: pip install 'crisp-cpa[spark]'") from error
 
 from crisp.engine.spark import writing
-from crisp.engine.spark.deal import EndedError, deal, run_task
+from crisp.engine.spark.deal import WRITTEN, EndedError, deal, run_task
 from crisp.engine.spark.explain import explained
 from crisp.engine.spark.session import begin
-from crisp.engine.spark.watch import Watch
+from crisp.engine.spark.watch import watching
 
 _TYPES = {
     pa.int64(): "BIGINT",
@@ -40,7 +40,6 @@ _TYPES = {
     pa.bool_(): "BOOLEAN",
 }
 _GLOB = re.compile(r"([\\*?\[\]{}])")
-_WRITTEN = "table string, file string, error binary"
 
 
 class Spark:
@@ -102,11 +101,11 @@ class Spark:
             advance=done.add,
         )
         total = sum(shard.size for shard in shards)
-        with explained(), Watch(lambda: self._on_progress(min(done.value, total), total)):
+        with explained(), watching(lambda: self._on_progress(min(done.value, total), total)):
             spread = self._session.createDataFrame(dealt).repartitionById(
                 tasks, functions.col("task")
             )
-            written = spread.mapInArrow(step, _WRITTEN).toArrow()
+            written = spread.mapInArrow(step, from_arrow_schema(WRITTEN)).toArrow()
         self._on_progress(total, total)
         rows: list[dict[str, Any]] = written.to_pylist()
         return rows

@@ -89,7 +89,7 @@ def _known(text: str) -> CrispError | None:
             " (docs/spark.md)"
         )
     if any(sign in text for sign in _FILES):
-        return CrispError(first_line(text))
+        return CrispError(_first_line(text))
     return _raised_by_python(text)
 
 
@@ -113,7 +113,7 @@ def _raised_by_python(text: str) -> CrispError | None:
     return None
 
 
-def first_line(text: str) -> str:
+def _first_line(text: str) -> str:
     """The first line that says something, without Spark's name for the kind of error."""
     lines = [line for line in text.splitlines() if any(sign in line for sign in _FILES)]
     line = (lines or text.splitlines())[0].strip()

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Event, Thread
-from types import TracebackType
 
 _INTERVAL_S = 0.2
 
 
-class Watch:
-    """Calls ``tell`` at once and then again and again, until the block around it ends."""
+@contextmanager
+def watching(tell: Callable[[], None]) -> Iterator[None]:
+    """Call ``tell`` at once and then again and again, until the block ends."""
+    over = Event()
 
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self._tell = tell
-        self._over = Event()
-        self._thread = Thread(target=self._watch, daemon=True)
+    def watch() -> None:
+        while not over.wait(_INTERVAL_S):
+            tell()
 
-    def _watch(self) -> None:
-        while not self._over.wait(_INTERVAL_S):
-            self._tell()
-
-    def __enter__(self) -> None:
-        self._tell()
-        self._thread.start()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._over.set()
-        self._thread.join()
+    tell()
+    thread = Thread(target=watch, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()

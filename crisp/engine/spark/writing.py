@@ -9,6 +9,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, functions
 from pyspark.sql.column import Column
+from pyspark.sql.pandas.types import from_arrow_schema
 
 from crisp.engine.files import LASTING, SCRATCH, ParquetFile
 from crisp.locations import join
@@ -47,7 +48,9 @@ def _write(
     frame: DataFrame, schema: pa.Schema, target: str, options: Mapping[str, object]
 ) -> list[str]:
     step = partial(_write_part, schema=schema, target=target, options=dict(options))
-    return sorted(row["file"] for row in frame.mapInArrow(step, "file string").collect())
+    return sorted(
+        row["file"] for row in frame.mapInArrow(step, from_arrow_schema(_WRITTEN)).collect()
+    )
 
 
 def _write_part(
