@@ -32,6 +32,10 @@ SMALLEST_PROBABILITY = 1e-9
 """Smallest probability of sampling that is believed, for the same reason."""
 
 
+MOST_KEPT = 10_000
+"""Traces of an endpoint that a page can still show."""
+
+
 def _choices(name: str, value: object, allowed: Any) -> list[str]:
     known = get_args(allowed)
     return [] if value in known else [f"{name} must be one of {', '.join(known)}, not {value!r}"]
@@ -181,6 +185,8 @@ class AggregateOptions:
     """Percentile edges of the latency bands, ascending from 0 to 100."""
     exemplars: int = 3
     """Traces kept per endpoint and call path as examples."""
+    kept: int = 500
+    """Traces kept whole per endpoint, evenly over its bands: for heat maps, violins, intervals."""
 
     def __post_init__(self) -> None:
         ascending = all(a < b for a, b in zip(self.edges, self.edges[1:], strict=False))
@@ -188,6 +194,8 @@ class AggregateOptions:
             raise ConfigError(f"bands must ascend from 0 to 100, not {list(self.edges)}")
         if self.exemplars < 1:
             raise ConfigError(f"exemplars must be at least 1, not {self.exemplars}")
+        if not 1 <= self.kept <= MOST_KEPT:
+            raise ConfigError(f"kept must be in [1, {MOST_KEPT}], not {self.kept}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

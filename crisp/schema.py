@@ -344,6 +344,85 @@ REJECTED = pa.schema(
     ]
 )
 
+LATENCIES = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("band", _I64, "latency band"),
+        _column("bucket", _I64, "floor(20 log10(latency + 1)), latency in microseconds"),
+        _column("traces", _I64, "trees of the band in the bucket"),
+    ]
+)
+
+GROUPS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("kind", _TEXT, "day, or version: that of the service that served the root"),
+        _column("label", _TEXT, "which day or version"),
+        _column("traces", _I64, "trees of the group"),
+        _column("latency_us", _I64, "sum of latencies"),
+    ]
+)
+
+GROUP_PATHS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("kind", _TEXT, "see groups"),
+        _column("label", _TEXT, "see groups"),
+        _column("path_id", _I64, "call path from its analysis root"),
+        _column("traces", _I64, "trees of the group with the path on the critical path"),
+        _column("exclusive_us", _I64, "sum of exclusive time"),
+    ]
+)
+
+KEPT = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("tree_id", _I64, "tree whose critical path is kept whole, in kept_paths"),
+        _column("band", _I64, "latency band"),
+        _column("trace_id", _TEXT, "trace to look at"),
+        _column("root_span_id", _TEXT, "span at the top of the tree"),
+        _column("start_us", _I64, "start of the root"),
+        _column("latency_us", _I64, "duration of the root"),
+        _column("error", _BOOL, "the root failed"),
+        _column("version", _TEXT, "version of the service that served the root, '' when unknown"),
+    ]
+)
+
+KEPT_PATHS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("tree_id", _I64, "tree, see kept"),
+        _column("path_id", _I64, "call path"),
+        _column("host", _TEXT, "host the spans ran on, '' when unknown"),
+        _column("exclusive_us", _I64, "time they themselves hold the critical path"),
+        _column("inclusive_us", _I64, "time they and all below them hold it"),
+    ]
+)
+
+ERRORS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("path_id", _I64, "call path of which a span on the critical path failed"),
+        _column("traces", _I64, "trees in which it failed: own + propagated"),
+        _column("own", _I64, "of these, none of the calls it made on the critical path failed"),
+        _column("propagated", _I64, "of these, such a call failed too: the error came from below"),
+        _column("stopped", _I64, "of these, its caller did not fail: the error went no further"),
+        _column("stopped_us", _I64, "inclusive time of the stopped ones: spent, then made up for"),
+        _column("failed_us", _I64, "inclusive time of all of them"),
+    ]
+)
+
+REACH = pa.schema(
+    [
+        _column("endpoint_id", _I64, "interior endpoint, see bottom_up"),
+        _column("entry_id", _I64, "entry endpoint on whose critical path it is"),
+        _column("place", _I64, "1 for the entry endpoint it costs most"),
+        _column("traces", _I64, "trees with it on the critical path"),
+        _column("exclusive_us", _I64, "time it holds their critical paths"),
+        _column("latency_us", _I64, "sum of latencies of all trees of the entry endpoint"),
+    ]
+)
+
 MARTS: Mapping[str, pa.Schema] = {
     "fleet": FLEET,
     "daily": DAILY,
@@ -355,6 +434,14 @@ MARTS: Mapping[str, pa.Schema] = {
     "histograms": HISTOGRAMS,
     "ledgers": LEDGERS,
     "rejected": REJECTED,
+    "latencies": LATENCIES,
+    "groups": GROUPS,
+    "group_paths": GROUP_PATHS,
+    "kept": KEPT,
+    "kept_paths": KEPT_PATHS,
+    "errors": ERRORS,
+    "reach": REACH,
+    "hosts": HOSTS,
     "call_paths": CALL_PATHS,
     "endpoint_names": ENDPOINT_NAMES,
     "runs": RUNS,

@@ -18,7 +18,9 @@ from crisp.options import MICROSECONDS_PER_DAY
 EDGES = pa.schema([("band", pa.int64()), ("lo", pa.int64()), ("hi", pa.int64())])
 BINS = pa.schema([("lo", pa.int64()), ("hi", pa.int64())])
 _DAYS = pa.schema([("day", pa.string()), ("start_us", pa.int64()), ("end_us", pa.int64())])
-_LIMITS = pa.schema([("exemplars", pa.int64())])
+_LIMITS = pa.schema([(name, pa.int64()) for name in ("exemplars", "kept", "reach")])
+_REACH = 20
+"""Entry endpoints named for each interior endpoint."""
 
 _MILLION = 1_000_000
 _PER_DECADE, _DECADES = 10, 19
@@ -54,9 +56,9 @@ def day_edges(days: Sequence[str]) -> pa.Table:
     return _table({"day": days, "start_us": starts, "end_us": ends}, _DAYS)
 
 
-def limits(exemplars: int) -> pa.Table:
-    """How many examples are kept of each call path."""
-    return _table({"exemplars": [exemplars]}, _LIMITS)
+def limits(exemplars: int, kept: int) -> pa.Table:
+    """How many examples are kept of each call path, and how many traces of each endpoint whole."""
+    return _table({"exemplars": [exemplars], "kept": [kept], "reach": [_REACH]}, _LIMITS)
 
 
 def _table(columns: Mapping[str, Sequence[object]], schema: pa.Schema) -> pa.Table:

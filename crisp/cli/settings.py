@@ -84,7 +84,11 @@ SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
         "master": _TEXT,
         "conf": ("a section of texts", _is_texts),
     },
-    "aggregate": {"edges": ("a list of numbers", _list_of(_is_number)), "exemplars": _WHOLE},
+    "aggregate": {
+        "edges": ("a list of numbers", _list_of(_is_number)),
+        "exemplars": _WHOLE,
+        "kept": _WHOLE,
+    },
 }
 
 

@@ -26,7 +26,13 @@ _TREE_COLUMNS = (
     "error",
     "spans",
 )
-TREES = pa.schema([*(schema.TRACES.field(name) for name in _TREE_COLUMNS), pa.field("band", _I64)])
+TREES = pa.schema(
+    [
+        *(schema.TRACES.field(name) for name in _TREE_COLUMNS),
+        pa.field("bucket", _I64),
+        pa.field("band", _I64),
+    ]
+)
 _SLIM = pa.schema(
     [
         schema.TRACES.field(name)
@@ -75,6 +81,16 @@ PERCENTILES = pa.schema(
         ("p99_us", pa.float64()),
     ]
 )
+VERSIONS = pa.schema([("tree_id", _I64), ("version", _TEXT)])
+MEMBERS = pa.schema(
+    [
+        ("endpoint_id", _I64),
+        ("tree_id", _I64),
+        ("latency_us", _I64),
+        ("kind", _TEXT),
+        ("label", _TEXT),
+    ]
+)
 _ORDER = {
     "fleet": ("service", "operation"),
     "daily": ("endpoint_id", "day"),
@@ -86,6 +102,14 @@ _ORDER = {
     "histograms": ("metric", "lo"),
     "ledgers": ("endpoint_id", "entry"),
     "rejected": ("reason",),
+    "latencies": ("endpoint_id", "band", "bucket"),
+    "groups": ("endpoint_id", "kind", "label"),
+    "group_paths": ("endpoint_id", "kind", "label", "path_id"),
+    "kept": ("endpoint_id", "tree_id"),
+    "kept_paths": ("endpoint_id", "tree_id", "path_id", "host"),
+    "errors": ("endpoint_id", "path_id"),
+    "reach": ("endpoint_id", "place"),
+    "hosts": ("host", "attribute", "value"),
     "call_paths": ("depth", "path_id"),
     "endpoint_names": ("service", "operation"),
 }
@@ -148,7 +172,22 @@ def _tables(
         engine.sql(sql("lake_distinct"), schema.ENDPOINT_NAMES, rows=lake_table("endpoint_names"))
     )
     cct = engine.keep(mart("cct", path_use=path_use))
-    kept = engine.table(limits(options.exemplars))
+    named_paths = engine.keep(
+        engine.sql(
+            sql("used_paths"), schema.CALL_PATHS, call_paths=lake_table("call_paths"), cct=cct
+        )
+    )
+    hosts = engine.keep(engine.sql(sql("lake_distinct"), schema.HOSTS, rows=lake_table("hosts")))
+    versions = engine.keep(
+        engine.sql(sql("versions"), VERSIONS, paths=paths, call_paths=named_paths, hosts=hosts)
+    )
+    compared = dated if len(days) > 1 else engine.table(day_edges([]))
+    members = engine.keep(
+        engine.sql(sql("members"), MEMBERS, trees=trees, days=compared, versions=versions)
+    )
+    most = engine.table(limits(options.exemplars, options.kept))
+    kept = engine.keep(mart("kept", trees=trees, versions=versions, limits=most))
+    kept_paths = engine.keep(mart("kept_paths", paths=paths, kept=kept))
     entries = engine.explode(
         traces, "ledger", {"endpoint_id": "endpoint_id", "trace_id": "trace_id"}
     )
@@ -164,7 +203,7 @@ def _tables(
             "exemplars",
             path_use=path_use,
             trees=trees,
-            limits=kept,
+            limits=most,
         ),
         "bottom_up": mart("bottom_up", uses=uses, trees=trees, endpoint_names=names),
         "histograms": mart(
@@ -176,8 +215,14 @@ def _tables(
         ),
         "ledgers": mart("ledgers", entries=entries),
         "rejected": mart("rejected", rejects=lake_table("rejects")),
-        "call_paths": engine.sql(
-            sql("used_paths"), schema.CALL_PATHS, call_paths=lake_table("call_paths"), cct=cct
-        ),
+        "latencies": mart("latencies", trees=trees),
+        "groups": mart("groups", members=members),
+        "group_paths": mart("group_paths", path_use=path_use, members=members),
+        "kept": kept,
+        "kept_paths": kept_paths,
+        "errors": mart("errors", path_use=path_use, call_paths=named_paths),
+        "reach": mart("reach", uses=uses, trees=trees, limits=most),
+        "hosts": mart("hosts", hosts=hosts, kept_paths=kept_paths),
+        "call_paths": named_paths,
         "endpoint_names": names,
     }

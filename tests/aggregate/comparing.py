@@ -10,7 +10,7 @@ import pytest
 
 from crisp import schema
 from crisp.pipeline.run import places
-from tests.aggregate import slow
+from tests.aggregate import slow, slow_kept
 from tests.running import rows
 
 Row = dict[str, Any]
@@ -25,6 +25,14 @@ KEYS = {
     "histograms": ("metric", "lo"),
     "ledgers": ("endpoint_id", "entry"),
     "rejected": ("reason",),
+    "latencies": ("endpoint_id", "band", "bucket"),
+    "groups": ("endpoint_id", "kind", "label"),
+    "group_paths": ("endpoint_id", "kind", "label", "path_id"),
+    "kept": ("endpoint_id", "tree_id"),
+    "kept_paths": ("endpoint_id", "tree_id", "path_id", "host"),
+    "errors": ("endpoint_id", "path_id"),
+    "reach": ("endpoint_id", "place"),
+    "hosts": ("host", "attribute", "value"),
 }
 
 
@@ -33,6 +41,7 @@ def check_marts(
     days: Sequence[str],
     edges: Sequence[float] = slow.DEFAULT_EDGES,
     exemplars: int = 3,
+    kept: int = 500,
 ) -> None:
     """Every mart of the window ending on the last of ``days`` is what its definition says."""
     where = places(out)
@@ -46,6 +55,17 @@ def check_marts(
     used = slow.uses(trees, edges)
     calls = [row for day in days for row in rows(where.lake, "calls", day)]
     rejects = [row for day in days for row in rows(where.lake, "rejects", day)]
+    hosts = {tuple(row.values()): row for day in days for row in rows(where.lake, "hosts", day)}
+    parent = {
+        row["path_id"]: row["parent_id"]
+        for day in days
+        for row in rows(where.lake, "call_paths", day)
+    }
+    band = slow.bands_of(trees, edges)
+    version = slow_kept.versions(trees, list(hosts.values()), parent)
+    members = slow_kept.members(by_day, version)
+    chosen = slow_kept.kept(trees, band, version, kept)
+    cells = slow_kept.kept_paths(trees, chosen)
     expected = {
         "fleet": slow.fleet(trees, names),
         "daily": slow.daily(by_day),
@@ -57,7 +77,16 @@ def check_marts(
         "histograms": slow.histograms(trees, calls),
         "ledgers": slow.ledgers(trees),
         "rejected": slow.rejected(rejects),
+        "latencies": slow_kept.latencies(trees, band),
+        "groups": slow_kept.groups(members),
+        "group_paths": slow_kept.group_paths(members, used),
+        "kept": chosen,
+        "kept_paths": cells,
+        "errors": slow_kept.errors(used, parent),
+        "reach": slow_kept.reach(trees),
+        "hosts": [row for row in hosts.values() if row["host"] in {c["host"] for c in cells}],
     }
+    assert set(expected) | {"call_paths", "endpoint_names", "runs"} == set(schema.MARTS)
     for name, wanted in expected.items():
         compare(name, rows(where.marts, name, days[-1]), wanted)
     _check_dictionaries(Path(where.marts), days[-1], names)

@@ -52,13 +52,21 @@ def documents(draw: st.DrawFn) -> list[Json]:
             spans[-1]["startTime"] += draw(st.sampled_from([0, SECOND_DAY - DAY])) if k == 0 else 0
         for one in spans[1:]:
             one["startTime"] += spans[0]["startTime"] - DAY
-        host = draw(st.sampled_from(["h1", "h2"]))
+        host = draw(st.sampled_from(["h1", "h2", "h4"]))
+        version = draw(st.sampled_from(["1", "2", ""]))
+        told = draw(st.sampled_from(["version", "service.version", "zone"]))
         made.append(
             {
                 "traceID": f"t{number}",
                 "spans": spans,
                 "processes": {
-                    "p1": {"serviceName": "x", "tags": [{"key": "hostname", "value": host}]},
+                    "p1": {
+                        "serviceName": "x",
+                        "tags": [
+                            {"key": "hostname", "value": host},
+                            {"key": told, "value": version},
+                        ],
+                    },
                     "p2": {"serviceName": "x", "tags": [{"key": "hostname", "value": "h3"}]},
                     "p3": {"serviceName": "y"},
                 },
@@ -69,17 +77,18 @@ def documents(draw: st.DrawFn) -> list[Json]:
 
 @pytest.mark.slow
 @settings(max_examples=20)
-@given(documents(), st.sampled_from(EDGES), st.integers(1, 3), st.booleans())
+@given(documents(), st.sampled_from(EDGES), st.integers(1, 3), st.integers(1, 6), st.booleans())
 def test_marts_agree_with_their_slow_definitions(
-    made: list[Json], edges: tuple[float, ...], exemplars: int, all_paths: bool
+    made: list[Json], edges: tuple[float, ...], exemplars: int, kept: int, all_paths: bool
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder)
         (out / "in.json").write_bytes(lines(made))
         result = analysed([out / "in.json"], out, path=PathOptions(all_paths=all_paths))
         check_lake(out, result)
-        aggregated(out, result.days, AggregateOptions(edges=edges, exemplars=exemplars))
-        check_marts(out, result.days, edges, exemplars)
+        options = AggregateOptions(edges=edges, exemplars=exemplars, kept=kept)
+        aggregated(out, result.days, options)
+        check_marts(out, result.days, edges, exemplars, kept)
 
 
 def test_a_window_of_some_days_holds_these_alone(tmp_path: Path) -> None:
