@@ -113,13 +113,15 @@ def _cold_cache(fault: Fault, program: Node) -> Planted:
 
 
 def _look_ups(node: Node, above: CallPath) -> Iterator[CallPath]:
-    """Call paths of the cache look-ups that are followed by other calls when they miss."""
+    """Call paths of the cache look-ups that can miss, and of the calls that follow when they do:
+    a look-up that misses takes no longer, what follows it does."""
     here = (*above, node.endpoint)
     if node.remote is not None:
         yield from _look_ups(node.remote, here)
     for step in node.steps:
         if step.on_miss:
             yield (*here, step.calls[0].endpoint)
+            yield from ((*here, call.endpoint) for call in step.on_miss)
         for call in step.calls:
             yield from _look_ups(call, here)
 

@@ -131,7 +131,14 @@ def test_a_cold_cache_is_followed_by_a_read_every_time() -> None:
     assert mean(len(faulty[k]["spans"]) for k in changed) > mean(
         len(plain[k]["spans"]) for k in changed
     )
-    assert any(_at(faulty[changed[0]], path) for path in fault["paths"])
+    paths = [path for path in fault["paths"] if _at(faulty[changed[0]], path)]
+    look_ups = [path for path in paths if path[-1].endswith("::GET")]
+    assert look_ups
+    for path in look_ups:
+        beside = [other[-1] for other in paths if other[:-1] == path[:-1] and other != path]
+        follows = {name.split("::")[1].split()[0] for name in beside}
+        assert "SET" in follows
+        assert follows & {"SELECT", "INSERT", "UPDATE"}  # what the database was asked
 
 
 def test_two_faults_of_one_entry_do_not_change_where_the_other_is() -> None:
