@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from crisp.report.charts import Bin, Chart, chart
 from crisp.report.columns import dicts, hex_id, rows_of
+from crisp.report.model_fleet import Endpoint
 from crisp.schema import METRICS
 
 _COLUMNS = (
@@ -26,8 +27,19 @@ _COLUMNS = (
 )
 
 
-def bottom_up_data(bottom_up: pa.Table) -> dict[str, Any]:
-    """The interior APIs by column, highest impact first."""
+_REACHED = 20
+"""Entry endpoints that are named for one API, those it costs most."""
+
+
+def bottom_up_data(
+    bottom_up: pa.Table, reach: pa.Table, endpoints: tuple[Endpoint, ...]
+) -> dict[str, Any]:
+    """The interior APIs by column, highest impact first, and the entry endpoints they slow.
+
+    ``entries`` are the endpoints that some API names, in their order. ``reach`` has rows by API,
+    the entry endpoint it costs most first, at most 20 of them: which API, which entry, in how
+    many traces, time per request of that endpoint, and share of its latency.
+    """
     rows = rows_of(bottom_up, ("place", "endpoint_id"))
     return {
         "version": 1,
@@ -35,6 +47,39 @@ def bottom_up_data(bottom_up: pa.Table) -> dict[str, Any]:
         "apis": {
             "id": [hex_id(number) for number in rows.list("endpoint_id")],
             **{name: rows.list(name) for name in _COLUMNS},
+        },
+        **_reach(rows.list("endpoint_id"), reach, endpoints),
+    }
+
+
+def _reach(apis: list[int], reach: pa.Table, endpoints: tuple[Endpoint, ...]) -> dict[str, Any]:
+    place = {api: number for number, api in enumerate(apis)}
+    entry_of = {endpoint.endpoint_id: endpoint for endpoint in endpoints}
+    kept = [
+        row
+        for row in dicts(rows_of(reach, ("place", "entry_id")))
+        if row["place"] <= _REACHED and row["endpoint_id"] in place and row["entry_id"] in entry_of
+    ]
+    kept.sort(key=lambda row: place[row["endpoint_id"]])
+    used = {row["entry_id"] for row in kept}
+    named = [endpoint for endpoint in endpoints if endpoint.endpoint_id in used]
+    at = {endpoint.endpoint_id: number for number, endpoint in enumerate(named)}
+    return {
+        "entries": {
+            name: [getattr(endpoint, name) for endpoint in named]
+            for name in ("page", "service", "operation")
+        },
+        "reach": {
+            "api": [place[row["endpoint_id"]] for row in kept],
+            "entry": [at[row["entry_id"]] for row in kept],
+            "traces": [row["traces"] for row in kept],
+            "per_request_us": [
+                round(row["exclusive_us"] / entry_of[row["entry_id"]].traces, 1) for row in kept
+            ],
+            "share": [
+                row["exclusive_us"] / row["latency_us"] if row["latency_us"] else 0.0
+                for row in kept
+            ],
         },
     }
 

@@ -5,13 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
 
 from crisp.report.columns import Grouped, dicts, group, hex_id, rows_of
+from crisp.report.model import THIN
+from crisp.report.units import count, micros
 
 _SLUG_LENGTH = 60
+NOBODY: Mapping[str, str] = MappingProxyType({})
+"""Owners where none are known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +33,7 @@ class Endpoint:
     spans: int
     first_us: int
     last_us: int
+    latency_us: int
     mean_us: float
     p50_us: float
     p95_us: float
@@ -35,6 +42,8 @@ class Endpoint:
     top_service: str
     top_operation: str
     top_ratio: float
+    owner: str
+    """who looks after the service, '' where nobody is named"""
 
     @property
     def page(self) -> str:
@@ -49,9 +58,14 @@ class Endpoint:
         return self.errors / self.traces if self.traces else 0.0
 
 
-def endpoints_of(fleet: pa.Table, names: Mapping[int, tuple[str, str]]) -> tuple[Endpoint, ...]:
-    """The entry endpoints, most total latency first, ties by name and id."""
-    found = [_endpoint(row, names) for row in dicts(rows_of(fleet))]
+def endpoints_of(
+    fleet: pa.Table, names: Mapping[int, tuple[str, str]], owners: Mapping[str, str] = NOBODY
+) -> tuple[Endpoint, ...]:
+    """The entry endpoints, most total latency first, ties by name and id.
+
+    ``owners`` names an owner for every glob pattern of a service; the first that matches counts.
+    """
+    found = [_endpoint(row, names, owners) for row in dicts(rows_of(fleet))]
     found.sort(
         key=lambda e: (-e.mean_us * e.traces, e.service, e.operation, e.endpoint_id),
     )
@@ -65,8 +79,18 @@ def names_of(endpoint_names: pa.Table) -> dict[int, tuple[str, str]]:
     return dict(zip(rows.list("endpoint_id"), pairs, strict=True))
 
 
-def fleet_data(endpoints: tuple[Endpoint, ...], daily: pa.Table) -> dict[str, Any]:
-    """What the fleet page shows, by column; ``days`` are those of at least one endpoint."""
+def fleet_data(
+    endpoints: tuple[Endpoint, ...],
+    daily: pa.Table,
+    *,
+    previous: pa.Table | None = None,
+    owned: bool = False,
+) -> dict[str, Any]:
+    """What the fleet page shows, by column; ``days`` are those of at least one endpoint.
+
+    With ``previous``, the mart ``fleet`` of the window before, also how the median has changed
+    since; with ``owned`` also the owners.
+    """
     by_endpoint = group(daily, ("day",))
     days = sorted(set(rows_of(daily).list("day")))
     return {
@@ -78,6 +102,8 @@ def fleet_data(endpoints: tuple[Endpoint, ...], daily: pa.Table) -> dict[str, An
             "page": [e.page for e in endpoints],
             **{name: [getattr(e, name) for e in endpoints] for name in _COLUMNS},
             **_daily(endpoints, by_endpoint, days),
+            **({} if previous is None else _changes(endpoints, previous)),
+            **({"owner": [e.owner for e in endpoints]} if owned else {}),
         },
     }
 
@@ -114,10 +140,42 @@ def _daily(
     return series
 
 
-def _endpoint(row: dict[str, Any], names: Mapping[int, tuple[str, str]]) -> Endpoint:
+def _changes(endpoints: tuple[Endpoint, ...], previous: pa.Table) -> dict[str, list[Any]]:
+    """Per endpoint its median against the one before as a ratio, 0 for none, and a note on it.
+
+    The ratio is None where there is nothing to compare with, or too little; the note says why.
+    """
+    before = {row["endpoint_id"]: row for row in dicts(rows_of(previous))}
+    found = [_change(endpoint, before.get(endpoint.endpoint_id)) for endpoint in endpoints]
+    return {
+        "change_ratio": [ratio for ratio, _ in found],
+        "change_note": [note for _, note in found],
+    }
+
+
+def _change(now: Endpoint, before: Mapping[str, Any] | None) -> tuple[float | None, str]:
+    if before is None or not before["traces"]:
+        return None, "new: it has no trace in the window before"
+    for window, number in (("this window", now.traces), ("the window before", before["traces"])):
+        if number < THIN:
+            missing = count(THIN - number)
+            return None, f"{_traces(number)} in {window}: {missing} more needed to compare medians"
+    if before["p50_us"] <= 0:
+        return None, "its median was 0 in the window before"
+    note = f"median was {micros(before['p50_us'])} over {_traces(before['traces'])}"
+    return now.p50_us / before["p50_us"] - 1, note
+
+
+def _traces(number: int) -> str:
+    return "1 trace" if number == 1 else f"{count(number)} traces"
+
+
+def _endpoint(
+    row: dict[str, Any], names: Mapping[int, tuple[str, str]], owners: Mapping[str, str]
+) -> Endpoint:
     top_service, top_operation = names.get(row["top_endpoint_id"], ("", ""))
     total = row["latency_us"]
-    kept = ("traces", "weight", "errors", "spans", "first_us", "last_us", "max_us")
+    kept = ("traces", "weight", "errors", "spans", "first_us", "last_us", "latency_us", "max_us")
     return Endpoint(
         endpoint_id=row["endpoint_id"],
         service=row["service"],
@@ -128,4 +186,10 @@ def _endpoint(row: dict[str, Any], names: Mapping[int, tuple[str, str]]) -> Endp
         top_service=top_service,
         top_operation=top_operation,
         top_ratio=row["top_exclusive_us"] / total if total else 0.0,
+        owner=_owner(row["service"], owners),
     )
+
+
+def _owner(service: str, owners: Mapping[str, str]) -> str:
+    matching = (owner for glob, owner in owners.items() if fnmatchcase(service, glob))
+    return next(matching, "")

@@ -12,7 +12,9 @@ interface Row {
   index: number;
 }
 
-export function showBottomUp({ apis }: BottomUpData): void {
+export function showBottomUp(data: BottomUpData): void {
+  const { apis } = data;
+  const reached = reachByApi(data);
   const values = (list: number[]) => (row: Row) => at(list, row.index);
   const number = (key: string, title: string, hint: string, list: number[]): Column<Row> => ({
     key,
@@ -69,7 +71,52 @@ export function showBottomUp({ apis }: BottomUpData): void {
     ],
     order: { key: "place", descending: false },
     noun: "APIs",
+    rowKey: ({ index }) => at(apis.id, index),
+    details: ({ index }) => [reachElement(data, reached.get(index) ?? [], at(apis.entries, index))],
   });
+}
+
+function reachByApi({ reach }: BottomUpData): Map<number, number[]> {
+  const found = new Map<number, number[]>();
+  reach.api.forEach((api, i) => {
+    const list = found.get(api);
+    if (list) list.push(i);
+    else found.set(api, [i]);
+  });
+  return found;
+}
+
+/** The entry endpoints that an API slows; `all` counts also those that are not listed. */
+function reachElement(data: BottomUpData, listed: number[], all: number): HTMLElement {
+  if (!listed.length) {
+    return element("p", { class: "quiet" }, "It holds the critical path of no endpoint of another name.");
+  }
+  const { entries, reach } = data;
+  const titles = [
+    ["Slows", "entry endpoints on whose critical path it is, the one it costs most time first"],
+    ["Per request", "time it holds the critical path itself, mean over all traces of that endpoint"],
+    ["Share", "of the latency of that endpoint"],
+    ["On path", "traces of that endpoint with it on the critical path"],
+  ] as const;
+  const lines = listed.map((i) => {
+    const entry = at(reach.entry, i);
+    const page = `endpoint/${at(entries.page, entry)}.html`;
+    return element(
+      "tr",
+      {},
+      element("td", {}, element("a", { href: page }, name(at(entries.operation, entry))), name(at(entries.service, entry), "service")),
+      element("td", { class: "number" }, micros(at(reach.per_request_us, i))),
+      element("td", {}, ...ratio(at(reach.share, i))),
+      element("td", { class: "number" }, count(at(reach.traces, i))),
+    );
+  });
+  const head = titles.map(([title, hint], i) =>
+    element("th", { scope: "col", class: i % 2 ? "number" : null, title: hint }, title),
+  );
+  const left = all - listed.length;
+  const rest = left > 0 ? [element("p", { class: "quiet" }, `And ${count(left)} more that it costs less.`)] : [];
+  const table = element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...lines));
+  return element("div", { class: "detail" }, element("div", {}, table, ...rest));
 }
 
 function ratio(value: number): HTMLElement[] {

@@ -5,11 +5,12 @@ import { bar, element, name } from "./dom.js";
 import type { Column } from "./grid.js";
 import { showListing } from "./listing.js";
 import { sparkline } from "./sparkline.js";
-import { count, micros, share } from "./units.js";
+import { changed, count, micros, share } from "./units.js";
 
 interface Row {
   service: string;
   operation: string;
+  owner?: string;
   index: number;
 }
 
@@ -20,6 +21,7 @@ export function showFleet(data: FleetData): void {
       index,
       service: at(endpoints.service, index),
       operation: at(endpoints.operation, index),
+      ...(endpoints.owner ? { owner: at(endpoints.owner, index) } : {}),
     })),
     columns: columns(data),
     order: { key: "", descending: false },
@@ -43,9 +45,11 @@ function columns(data: FleetData): Column<Row>[] {
         name(row.service, "service"),
       ],
     },
+    ...ownerColumn(endpoints.owner),
     number("traces", "Traces", "analysed traces", endpoints.traces, count),
     number("errors", "Errors", "traces whose root failed", endpoints.errors, count, true),
     time("p50_us", "P50", "median latency"),
+    ...changeColumn(endpoints.change_ratio, endpoints.change_note),
     time("p95_us", "P95", "95 % of the traces were faster"),
     time("p99_us", "P99", "99 % of the traces were faster"),
     { ...time("mean_us", "Mean", "mean latency"), optional: true },
@@ -83,6 +87,37 @@ function columns(data: FleetData): Column<Row>[] {
           at(endpoints.daily_p95_us, row.index),
         ),
       ],
+    },
+  ];
+}
+
+function ownerColumn(owners: string[] | undefined): Column<Row>[] {
+  if (!owners) return [];
+  const owner = (row: Row): string => at(owners, row.index);
+  return [
+    {
+      key: "owner",
+      title: "Owner",
+      hint: "who looks after the service",
+      numeric: false,
+      optional: true,
+      by: (row) => owner(row) || null,
+      cell: (row) => [element("span", { class: "owner" }, owner(row) ? name(owner(row)) : "–")],
+    },
+  ];
+}
+
+function changeColumn(ratios?: (number | null)[], notes?: string[]): Column<Row>[] {
+  if (!ratios || !notes) return [];
+  const ratio = (row: Row): number | null => at(ratios, row.index);
+  return [
+    {
+      key: "change",
+      title: "Change",
+      hint: "of the median latency since the window before",
+      numeric: true,
+      by: ratio,
+      cell: (row) => [element("span", { title: at(notes, row.index) }, changed(ratio(row)))],
     },
   ];
 }

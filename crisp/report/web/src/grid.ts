@@ -75,7 +75,7 @@ export function createGrid<R>(place: HTMLElement, options: GridOptions<R>): Grid
     const shown = open.has(key);
     const toggle = element("button", { type: "button", class: "opener", "aria-expanded": String(shown) });
     toggle.setAttribute("aria-label", "Details");
-    line.firstElementChild?.prepend(toggle);
+    line.querySelector("td:not(.optional)")?.prepend(toggle); // the first that is never left out
     const below = element(
       "tr",
       { class: "details", hidden: !shown },

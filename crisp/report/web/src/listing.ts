@@ -1,13 +1,16 @@
 // A page that is one long table: literal search, filter by service, order, all in the address.
 
-import { byId, element } from "./dom.js";
+import { at } from "./data.js";
+import { byId, type Child, element } from "./dom.js";
 import { type Column, createGrid, type Order } from "./grid.js";
 import { count } from "./units.js";
-import { showInAddress } from "./view.js";
+import { addressFields, type Fields, showInAddress } from "./view.js";
 
 export interface Named {
   service: string;
   operation: string;
+  /** Who looks after it, "" for nobody; missing where owners are not known at all. */
+  owner?: string;
 }
 
 export interface Listing<R extends Named> {
@@ -16,78 +19,116 @@ export interface Listing<R extends Named> {
   order: Order;
   /** What the rows are called: "endpoints". */
   noun: string;
+  /** Names a row; needed for details only. */
+  rowKey?: (row: R) => string;
+  details?: (row: R) => Child[];
 }
 
 interface Filter {
   search: string;
-  service: string;
+  /** null for all, here and below. */
+  service: string | null;
+  owner: string | null;
   order: Order | null;
 }
 
-/** Fill the page's #table and make its #search, #service and #count work. */
+/** Fill the page's #table and make its #search, #service, #count and, if any, #owner work. */
 export function showListing<R extends Named>(listing: Listing<R>): void {
   const search = byId("search", HTMLInputElement);
-  const service = byId("service", HTMLSelectElement);
+  const service = select("service", listing.rows, (row) => row.service, "(no name)");
+  const owner = document.getElementById("owner") && select("owner", listing.rows, (row) => row.owner ?? "", "(nobody)");
   const found = byId("count");
-  const services = [...new Set(listing.rows.map((row) => row.service))].sort();
-  service.append(...services.map((text) => element("option", { value: text }, text || "(no name)")));
   let order: Order | null = null;
+  const filter = (): Filter => ({
+    search: search.value,
+    service: service.chosen(),
+    owner: owner?.chosen() ?? null,
+    order,
+  });
 
   const grid = createGrid(byId("table"), {
     columns: listing.columns,
     order: listing.order,
     page: 100,
     empty: listing.rows.length ? `None of the ${listing.noun} match.` : `There are no ${listing.noun}.`,
+    ...(listing.details && listing.rowKey ? { details: listing.details, rowKey: listing.rowKey } : {}),
     onOrder: (next) => {
       order = next;
-      showInAddress(filterHash({ search: search.value, service: service.value, order }), false);
+      showInAddress(filterFields(filter()), false);
     },
   });
   const draw = (): void => {
-    const shown = filtered(listing.rows, search.value, service.value);
+    const shown = filtered(listing.rows, filter());
     found.textContent = `${count(shown.length)} of ${count(listing.rows.length)} ${listing.noun}`;
     grid.show(shown);
-    showInAddress(filterHash({ search: search.value, service: service.value, order }), false);
+    showInAddress(filterFields(filter()), false);
   };
   const restore = (): void => {
-    const filter = parseFilter(location.hash);
-    search.value = filter.search;
-    service.value = services.includes(filter.service) ? filter.service : "";
-    order = filter.order;
+    const asked = parseFilter(location.hash);
+    search.value = asked.search;
+    service.choose(asked.service);
+    owner?.choose(asked.owner);
+    order = asked.order;
     grid.setOrder(order ?? listing.order);
     draw();
   };
   search.addEventListener("input", draw);
-  service.addEventListener("change", draw);
+  service.control.addEventListener("change", draw);
+  owner?.control.addEventListener("change", draw);
   addEventListener("hashchange", restore);
   restore();
 }
 
-/** Rows of a service ("" for all) whose name holds the term, letter case aside. */
-export function filtered<R extends Named>(rows: R[], term: string, service: string): R[] {
-  const wanted = term.trim().toLowerCase();
+interface Select {
+  control: HTMLSelectElement;
+  /** null for all. */
+  chosen: () => string | null;
+  choose: (text: string | null) => void;
+}
+
+/** A select of all that rows have of something; "" is one of them, its first option is all. */
+function select<R>(id: string, rows: R[], of: (row: R) => string, nameless: string): Select {
+  const control = byId(id, HTMLSelectElement);
+  const known = [...new Set(rows.map(of))].sort();
+  control.append(...known.map((text, i) => element("option", { value: i }, text || nameless)));
+  return {
+    control,
+    chosen: () => (control.value === "" ? null : at(known, Number(control.value))),
+    choose: (text) => {
+      const place = text === null ? -1 : known.indexOf(text);
+      control.value = place < 0 ? "" : String(place);
+    },
+  };
+}
+
+/** Rows of a service and of an owner, null for all, whose name holds the term, case aside. */
+export function filtered<R extends Named>(rows: R[], filter: Omit<Filter, "order">): R[] {
+  const wanted = filter.search.trim().toLowerCase();
   return rows.filter(
     (row) =>
-      (service === "" || row.service === service) &&
+      (filter.service === null || row.service === filter.service) &&
+      (filter.owner === null || (row.owner ?? "") === filter.owner) &&
       `${row.service}::${row.operation}`.toLowerCase().includes(wanted),
   );
 }
 
 export function parseFilter(hash: string): Filter {
-  const found = new URLSearchParams(hash.replace(/^#/, ""));
+  const found = addressFields(hash);
   const sort = found.get("sort");
   return {
     search: found.get("search") ?? "",
-    service: found.get("service") ?? "",
+    service: found.get("service"),
+    owner: found.get("owner"),
     order: sort ? { key: sort.replace(/^-/, ""), descending: sort.startsWith("-") } : null,
   };
 }
 
-export function filterHash(filter: Filter): string {
-  const found = new URLSearchParams();
-  if (filter.search) found.set("search", filter.search);
-  if (filter.service) found.set("service", filter.service);
-  if (filter.order) found.set("sort", `${filter.order.descending ? "-" : ""}${filter.order.key}`);
-  const text = found.toString();
-  return text && `#${text}`;
+export function filterFields(filter: Filter): Fields {
+  const { search, service, owner, order } = filter;
+  return {
+    search: search || null,
+    service,
+    owner,
+    sort: order && `${order.descending ? "-" : ""}${order.key}`,
+  };
 }

@@ -34,6 +34,14 @@ export function share(ratio: number | null): string {
   return percent === 100 ? "100 %" : `${fixed(percent, 1)} %`;
 }
 
+/** A change as a ratio, in percent with its sign: +12.3 %, −4.0 %; beyond ten times as a factor. */
+export function changed(ratio: number | null): string {
+  if (ratio === null || !Number.isFinite(ratio)) return ABSENT;
+  if (ratio >= 10) return `×${fixed(ratio + 1, 0)}`;
+  const size = fixed(Math.abs(100 * ratio), 1);
+  return size === "0.0" ? "0.0 %" : `${ratio < 0 ? "−" : "+"}${size} %`;
+}
+
 /** A moment in UTC, to the second. */
 export function moment(us: number): string {
   const date = new Date(us / 1_000);
