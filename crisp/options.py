@@ -224,9 +224,21 @@ class EngineOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ReportOptions:
+    """What the pages say that is not in the tables."""
+
+    title: str = "crisp"
+    jaeger_url: str | None = None
+    """Address of a trace with ``{trace_id}`` and perhaps ``{span_id}``; None for no links."""
+    owners: Mapping[str, str] = field(default_factory=dict)
+    """Owner by service, or by a pattern of services as in a shell; the first that fits counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """Everything that decides the result of a run."""
 
     ingest: IngestOptions = field(default_factory=IngestOptions)
     path: PathOptions = field(default_factory=PathOptions)
     aggregate: AggregateOptions = field(default_factory=AggregateOptions)
+    report: ReportOptions = field(default_factory=ReportOptions)

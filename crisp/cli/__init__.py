@@ -10,6 +10,7 @@ import typer
 
 from crisp import __version__
 from crisp.cli import show
+from crisp.cli.diff import diff
 from crisp.cli.examples import demo, synth
 from crisp.cli.fetch import fetch
 from crisp.cli.serve import serve
@@ -70,5 +71,5 @@ def _root(
     pass
 
 
-for command in (run, fetch, analyse, aggregate, report, serve, path, synth, demo):
+for command in (run, fetch, analyse, aggregate, report, diff, serve, path, synth, demo):
     app.command()(command)

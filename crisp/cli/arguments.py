@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from crisp.cli.settings import load_settings
+from crisp.cli.settings import load_owners, load_settings
 from crisp.errors import ConfigError
 from crisp.options import (
     MEMORY_LIMIT,
@@ -15,6 +15,7 @@ from crisp.options import (
     EngineOptions,
     IngestOptions,
     PathOptions,
+    ReportOptions,
     RunOptions,
     Template,
     path_options,
@@ -164,7 +165,14 @@ JaegerUrl = Annotated[
         help="Link traces: an address with {trace_id}, perhaps {span_id}.",
     ),
 ]
-Title = Annotated[str, typer.Option(help="Heading of the site.")]
+Title = Annotated[str | None, typer.Option(help="Heading of the site. Default: crisp.")]
+Owners = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE.toml",
+        help='Who owns which services: lines like "checkout*" = "shop"; the first that fits.',
+    ),
+]
 
 
 def run_options(
@@ -174,6 +182,7 @@ def run_options(
     ingest: dict[str, Any] | None = None,
     templates: list[str] | None = None,
     path: dict[str, Any] | None = None,
+    report: ReportOptions | None = None,
 ) -> RunOptions:
     """Settings from the file, overruled by what was given as an option.
 
@@ -185,7 +194,26 @@ def run_options(
         ingest=_ingest_options(sections["ingest"] | given(ingest), templates, window),
         path=_path_options(sections["path"] | given(path)),
         aggregate=_aggregate_options(sections["aggregate"]),
+        report=report or ReportOptions(),
     )
+
+
+def report_options(
+    settings: Path | None,
+    *,
+    title: str | None,
+    jaeger_url: str | None,
+    owners: Path | None = None,
+) -> ReportOptions:
+    """What the pages say, from the file and the options.
+
+    Raises:
+        ConfigError: a setting is unknown, or the file of owners cannot be read.
+    """
+    found = load_settings(settings)["report"] | given({"title": title, "jaeger_url": jaeger_url})
+    named = found.pop("owners", None)
+    file = owners or (named and Path(named))
+    return ReportOptions(**found, owners=load_owners(file) if file else {})
 
 
 def engine_options(

@@ -106,7 +106,7 @@ def demo(
     Analyses some minutes of a small shop in which six things went wrong, one after another, and
     names the page to open.
     """
-    from crisp.options import EngineOptions, RunOptions
+    from crisp.options import EngineOptions, ReportOptions, RunOptions
     from crisp.pipeline import run as stages
     from crisp.pipeline.engines import engine
 
@@ -116,10 +116,8 @@ def demo(
             [str(file) for file in _recording()],
             out,
             lambda: engine(out, EngineOptions(workers=workers), on_progress),
-            RunOptions(),
+            RunOptions(report=ReportOptions(title="crisp demo: a small shop")),
             night=None,
-            title="crisp demo: a small shop",
-            jaeger_url=None,
             clock=time.time,
         )
     result = stages.summary(analysed, time.time() - began, site=site.index)

@@ -89,6 +89,7 @@ SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
         "exemplars": _WHOLE,
         "kept": _WHOLE,
     },
+    "report": {"title": _TEXT, "jaeger_url": _TEXT, "owners": _TEXT},
 }
 
 
@@ -102,14 +103,31 @@ def load_settings(path: Path | None) -> dict[str, dict[str, Any]]:
     sections: dict[str, dict[str, Any]] = {name: {} for name in SECTIONS}
     if path is None:
         return sections
-    try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise ConfigError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
+    found = _read(path)
     problems = sorted(_problems(found))
     if problems:
         raise ConfigError(f"{path}: " + "; ".join(problems))
     return sections | found
+
+
+def load_owners(path: Path) -> dict[str, str]:
+    """Owners by pattern of services, in the order of the file: lines of ``"checkout*" = "shop"``.
+
+    Raises:
+        ConfigError: it cannot be read, or says something else.
+    """
+    found = _read(path)
+    if not _is_texts(found):
+        wrong = sorted(name for name, value in found.items() if not isinstance(value, str))
+        raise ConfigError(f'{path}: lines look like "checkout*" = "shop"; {wrong[0]!r} does not')
+    return found
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {getattr(error, 'strerror', None) or error}") from error
 
 
 def _problems(found: Mapping[str, Any]) -> Iterator[str]:

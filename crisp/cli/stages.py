@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -38,8 +39,9 @@ def run(
     spark_conf: a.SparkConf = None,
     workers: a.Workers = None,
     memory_limit: a.MemoryLimit = None,
-    title: a.Title = "crisp",
+    title: a.Title = None,
     jaeger_url: a.JaegerUrl = None,
+    owners: a.Owners = None,
     as_json: a.Json = False,
     quiet: a.Quiet = False,
 ) -> None:
@@ -58,6 +60,7 @@ def run(
         ingest={"service": service, "operation": operation, "roots": roots},
         templates=template,
         path={"policy": policy, "skew": skew, "async_rule": async_rule, "all_paths": all_paths},
+        report=a.report_options(settings, title=title, jaeger_url=jaeger_url, owners=owners),
     )
     place = a.engine_options(
         settings,
@@ -75,8 +78,6 @@ def run(
             lambda: engines.engine(out, place, on_progress),
             options,
             night=windows.parse_day(date) if date else None,
-            title=title,
-            jaeger_url=jaeger_url,
             clock=time.time,
         )
     result = job.summary(analysed, time.time() - began, site=site.index)
@@ -215,8 +216,24 @@ def report(
     out: a.Made,
     *,
     date: a.WindowShown = None,
-    title: a.Title = "crisp",
+    settings: a.Settings = None,
+    title: a.Title = None,
     jaeger_url: a.JaegerUrl = None,
+    owners: a.Owners = None,
+    single_file: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.html",
+            help="Write one endpoint, that of --service and --operation, into one file to mail or"
+            " attach, and leave the site alone.",
+        ),
+    ] = None,
+    service: Annotated[
+        str | None, typer.Option(help="With --single-file: service of the endpoint.")
+    ] = None,
+    operation: Annotated[
+        str | None, typer.Option(help="With --single-file: operation of the endpoint.")
+    ] = None,
     as_json: a.Json = False,
 ) -> None:
     """Write the site of a window.
@@ -229,14 +246,31 @@ def report(
     where = job.places(out)
     if date is not None:
         windows.parse_day(date)
+    options = a.report_options(settings, title=title, jaeger_url=jaeger_url, owners=owners)
+    now_us = time.time_ns() // 1000
+    if single_file is not None:
+        written = publish.report_endpoint(
+            where.marts,
+            single_file,
+            service=service,
+            operation=operation,
+            day=date,
+            generated_us=now_us,
+            options=options,
+        )
+        show.result(
+            {"file": str(single_file), "bytes": written}, f"open {single_file}", as_json=as_json
+        )
+        return
+    if service is not None or operation is not None:
+        raise ConfigError("--service and --operation choose the endpoint of --single-file")
     site = publish.report(
         where.marts,
         where.site,
         scratch=engines.scratch(out),
         day=date,
-        title=title,
-        generated_us=time.time_ns() // 1000,
-        jaeger_url=jaeger_url,
+        generated_us=now_us,
+        options=options,
     )
     show.result(
         {"site": site.index, "pages": site.pages, "bytes": site.bytes},

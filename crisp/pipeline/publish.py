@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ import pyarrow.parquet as pq
 from crisp import arrow, schema, store
 from crisp.errors import LakeError
 from crisp.locations import Location, filesystem, is_url
+from crisp.options import ReportOptions
 from crisp.report.pages import bundle, check_jaeger_url, forward
+from crisp.report.single import single_page
 from crisp.report.site import Site, write_site
 from crisp.store.publishing import publish
 
@@ -43,8 +46,21 @@ def load_marts(marts: Location, day: str) -> dict[str, pa.Table]:
         return {**tables, "runs": _runs(store.run_record(marts, day, of)["runs"])}
 
 
+def fleet_before(marts: Location, day: str) -> pa.Table | None:
+    """The fleet of the newest window that ends before the one that ends on ``day`` begins; None
+    where there is none, or it was written with other tables."""
+    first = store.run_record(marts, day)["days"][0]
+    earlier = [end for end in store.days(marts) if end < first]
+    if not earlier or not store.is_readable(marts, earlier[-1]):
+        return None
+    with store.reading(marts, [earlier[-1]]) as versions:
+        return _mart(store.files(marts, earlier[-1], "fleet", versions[earlier[-1]]), "fleet")
+
+
 def _mart(files: Sequence[str], name: str) -> pa.Table:
     table = schema.MARTS[name]
+    if not files:
+        raise LakeError(f"the marts have no table {name}; run crisp aggregate again")
     found = pa.concat_tables([_rows(file) for file in files])
     schema.check(name, found.schema, table)
     return found.select(table.names).cast(table)
@@ -65,15 +81,52 @@ def _runs(records: list[Mapping[str, Any]]) -> pa.Table:
     return pa.Table.from_batches([arrow.rows(records, schema.RUNS)])
 
 
-def check_site(jaeger_url: str | None) -> None:
+def check_site(options: ReportOptions) -> None:
     """Find out early what would keep a site from being written.
 
     Raises:
         ConfigError: ``jaeger_url`` is no http or https template with ``{trace_id}``.
         CrispError: the front end was never built.
     """
-    check_jaeger_url(jaeger_url)
+    check_jaeger_url(options.jaeger_url)
     bundle()
+
+
+def report_endpoint(
+    marts: Location,
+    file: Path,
+    *,
+    service: str | None,
+    operation: str | None,
+    day: str | None,
+    generated_us: int,
+    options: ReportOptions,
+) -> int:
+    """Write the page of one endpoint, with all that it needs, into one file; bytes written.
+
+    The file appears whole or not at all.
+
+    Raises:
+        ConfigError: ``service`` and ``operation`` do not choose just one endpoint.
+    """
+    check_site(options)
+    html = single_page(
+        load_marts(marts, latest_mart(marts, day)),
+        service=service,
+        operation=operation,
+        title=options.title,
+        generated_us=generated_us,
+        jaeger_url=options.jaeger_url,
+        owners=options.owners,
+    ).encode()
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        aside.write_bytes(html)
+        aside.replace(file)
+    finally:
+        aside.unlink(missing_ok=True)
+    return len(html)
 
 
 def report(
@@ -82,9 +135,8 @@ def report(
     *,
     scratch: Path,
     day: str | None,
-    title: str,
     generated_us: int,
-    jaeger_url: str | None,
+    options: ReportOptions,
 ) -> Site:
     """Write the site of a window under ``scratch``, on the same disk as a ``site`` of this
     machine, and put it at ``site`` in one step.
@@ -101,7 +153,13 @@ def report(
             new = Path(folder) / "site"
             new.mkdir()
             written = write_site(
-                tables, new, title=title, generated_us=generated_us, jaeger_url=jaeger_url
+                tables,
+                new,
+                title=options.title,
+                generated_us=generated_us,
+                jaeger_url=options.jaeger_url,
+                owners=options.owners,
+                previous=fleet_before(marts, shown),
             )
             index = publish(new, site, forward)
         if day is not None or (latest_mart(marts, None), store.version(marts, shown)) == (

@@ -40,8 +40,6 @@ def run(
     options: RunOptions,
     *,
     night: date | None,
-    title: str,
-    jaeger_url: str | None,
     clock: Callable[[], float],
 ) -> tuple[Analysed, Site]:
     """From trace files to a site under ``out``.
@@ -51,11 +49,11 @@ def run(
     earlier one needed.
 
     Raises:
-        ConfigError: ``jaeger_url`` is no template; found before anything is analysed.
+        ConfigError: ``report.jaeger_url`` is no template; found before anything is analysed.
         CrispError: the front end was never built; likewise.
     """
     where = places(out)
-    check_site(jaeger_url)
+    check_site(options.report)
     with engines() as made:
         analysed = analyse(sources, where.lake, made, options.ingest, options.path, clock=clock)
     merged = Window(first=analysed.days[0], days=analysed.days)
@@ -68,9 +66,8 @@ def run(
         where.site,
         scratch=scratch(out),
         day=merged.days[-1],
-        title=title,
         generated_us=int(clock() * 1_000_000),
-        jaeger_url=jaeger_url,
+        options=options.report,
     )
     return analysed, site
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from crisp.report.columns import Grouped, Rows, dicts, hex_id
+from crisp.report.kept import Kept, KeptTables
 from crisp.report.model import THIN
 from crisp.report.model_fleet import Endpoint
 from crisp.report.paths import CallPaths, Tree
@@ -61,8 +62,20 @@ class Marts:
     path_stats: Grouped
     exemplars: Grouped
     paths: CallPaths
+    kept: KeptTables
 
-    def endpoint_data(self, endpoint: Endpoint, bands: tuple[Band, ...]) -> dict[str, Any]:
+    def tree(self, endpoint: Endpoint) -> Tree:
+        """All call paths of an endpoint that hold its critical path in some trace."""
+        cct = self.cct.of(endpoint.endpoint_id)
+        return self.paths.tree(cct.ints("path_id"), cct.ints("exclusive_us"))
+
+    def kept_traces(self, endpoint: Endpoint, tree: Tree, bands: tuple[Band, ...]) -> Kept:
+        """The traces of an endpoint that are kept whole."""
+        return self.kept.of(endpoint.endpoint_id, tree, {band.band: band.traces for band in bands})
+
+    def endpoint_data(
+        self, endpoint: Endpoint, tree: Tree, bands: tuple[Band, ...]
+    ) -> dict[str, Any]:
         """The tree of an endpoint: paths parents first, and per band one number for each path.
 
         Sums are as in the mart, so they add up over bands and over subtrees: the exclusive times
@@ -70,21 +83,14 @@ class Marts:
         """
         number = endpoint.endpoint_id
         cct = self.cct.of(number)
-        tree = self.paths.tree(cct.ints("path_id"), cct.ints("exclusive_us"))
         return {
             "version": 1,
             "kind": "endpoint",
             "id": hex_id(number),
             "service": endpoint.service,
             "operation": endpoint.operation,
-            "depth": tree.depth,
-            "names": tree.names,
+            **tree.data(),
             "bands": [_band_data(band) for band in bands],
-            "paths": {
-                "id": [hex_id(path) for path in tree.path_ids],
-                "parent": tree.parent,
-                "name": tree.name,
-            },
             "cells": _cells(cct, tree, bands),
             "stats": _stats(self.path_stats.of(number), tree),
             "exemplars": _exemplars(self.exemplars.of(number), tree),

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -13,23 +16,51 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from crisp.errors import ConfigError, CrispError
-from crisp.report import charts, units
+from crisp.report import charts, model_latency, units
 from crisp.report.model import Entry, Run
 
 _HERE = Path(__file__).parent
 _BUNDLE = ("app.css", "app.js")
 
-CSP = "; ".join(
-    [
-        "default-src 'none'",
-        "script-src 'self'",
-        "style-src 'self'",
-        "img-src 'self' data:",
-        "base-uri 'none'",
-        "form-action 'none'",
-    ]
-)
+
+def _csp(script: str, style: str) -> str:
+    return "; ".join(
+        [
+            "default-src 'none'",
+            f"script-src {script}",
+            f"style-src {style}",
+            "img-src 'self' data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+        ]
+    )
+
+
+CSP = _csp("'self'", "'self'")
 """Only the two files beside the page may load; nothing inline runs and nothing is fetched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inlined:
+    """The front end as text for a page that stands alone: no other script or style may run."""
+
+    script: Markup
+    style: Markup
+    csp: str
+
+
+def inlined(files: Mapping[str, bytes]) -> Inlined:
+    """The files of `bundle` as they may stand inside a page."""
+    script, style = files["app.js"].decode(), files["app.css"].decode()
+    for text, end in ((script, "</script"), (style, "</style")):
+        if end in text.lower():  # esbuild writes such text as <\/script
+            raise ValueError(f"the front end holds {end!r}, which would end its element")
+    csp = _csp(_hash(script), _hash(style))
+    return Inlined(Markup(script), Markup(style), csp)  # noqa: S704  # made by our own build
+
+
+def _hash(text: str) -> str:
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,13 +72,23 @@ class Pages:
     jaeger_url: str | None
     run: Run
     entries: tuple[Entry, ...]
+    nav: tuple[tuple[str, str], ...] = (
+        ("index", "Fleet"),
+        ("bottom-up", "Bottom-up"),
+        ("ledger", "Ledger"),
+    )
+    """pages that all others link to: name and label"""
+    alone: Inlined | None = None
+    """set for one page that has no other beside it"""
 
-    def render(self, template: str, data: str | None, *, beside: str, **shown: Any) -> str:
-        """The page as text; ``data`` is JSON from `json_text`, ``beside`` a file that holds it."""
+    def render(self, template: str, data: Mapping[str, str], *, beside: str, **shown: Any) -> str:
+        """The page as text; ``data`` is JSON from `json_text` by element id, ``beside`` a file
+        that holds the same."""
         # json_text leaves no "<", so the JSON cannot end its script element.
-        inlined = Markup(data) if data is not None else None  # noqa: S704
+        texts = {name: Markup(text) for name, text in data.items()}  # noqa: S704
         page = _environment().get_template(f"{template}.html.jinja")
-        return page.render(site=self, csp=CSP, data=inlined, beside=beside, **shown)
+        csp = self.alone.csp if self.alone else CSP
+        return page.render(site=self, csp=csp, data=texts, beside=beside, **shown)
 
 
 def forward(to: str) -> str:
@@ -55,9 +96,16 @@ def forward(to: str) -> str:
     return _environment().get_template("forward.html.jinja").render(csp=CSP, to=to)
 
 
-def json_text(data: dict[str, Any]) -> str:
+def json_text(data: Mapping[str, Any] | str) -> str:
     """JSON that may stand inside a script element: ``<`` is written as an escape."""
     return msgspec.json.encode(data).decode().replace("<", "\\u003c")
+
+
+def joined_json(texts: Mapping[str, str]) -> str:
+    """One object of JSON: the fields of ``data``, and every other text as a field of its name."""
+    parts = [f"{json_text(name)}:{text}" for name, text in texts.items() if name != "data"]
+    body = [text for text in (texts.get("data", "{}")[1:-1], *parts) if text]
+    return "{" + ",".join(body) + "}"
 
 
 def bundle() -> dict[str, bytes]:
@@ -110,4 +158,5 @@ def _environment() -> Environment:
         moment=units.moment,
     )
     environment.globals.update(chart_width=charts.WIDTH, chart_height=charts.HEIGHT)
+    environment.globals.update(latency_width=model_latency.WIDTH)
     return environment

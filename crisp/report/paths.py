@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from crisp.report.columns import Ints, rows_of
+from crisp.report.columns import Ints, hex_id, rows_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +31,26 @@ class Tree:
     def rows_of(self, path_ids: Ints) -> Ints:
         """The rows of some of its paths."""
         return self.sorted_rows[np.searchsorted(self.sorted_ids, path_ids)]
+
+    def chain(self, row: int) -> list[str]:
+        """``service::operation`` of the calls from the root down to a row."""
+        calls = []
+        while row >= 0:
+            calls.append("::".join(self.names[self.name[row]]))
+            row = self.parent[row]
+        return calls[::-1]
+
+    def data(self) -> dict[str, Any]:
+        """The tree as pages read it, by column."""
+        return {
+            "depth": self.depth,
+            "names": self.names,
+            "paths": {
+                "id": [hex_id(path) for path in self.path_ids],
+                "parent": self.parent,
+                "name": self.name,
+            },
+        }
 
 
 class CallPaths:

@@ -13,14 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from crisp.report.columns import dicts, group, rows_of
+from crisp.report.columns import dicts, rows_of
+from crisp.report.endpoint_pages import endpoint_tables
 from crisp.report.model import entries_of, run_of
 from crisp.report.model_bottom_up import bottom_up_data, charts_of
-from crisp.report.model_endpoint import Marts, bands_of
-from crisp.report.model_fleet import Endpoint, endpoints_of, fleet_data, names_of
+from crisp.report.model_fleet import NOBODY, Endpoint, endpoints_of, fleet_data, names_of
 from crisp.report.model_ledger import days_of, rejected_of
-from crisp.report.pages import Pages, bundle, check_jaeger_url, json_text
-from crisp.report.paths import CallPaths
+from crisp.report.page_files import write, write_page
+from crisp.report.pages import Pages, bundle, check_jaeger_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,11 +40,14 @@ def write_site(
     title: str,
     generated_us: int,
     jaeger_url: str | None = None,
+    previous: pa.Table | None = None,
+    owners: Mapping[str, str] = NOBODY,
 ) -> Site:
     """Write the site for all tables of `crisp.schema.MARTS` into the empty directory ``target``.
 
     ``jaeger_url`` is a template with ``{trace_id}`` and perhaps ``{span_id}``; without it traces
-    are named but not linked.
+    are named but not linked. ``previous`` is the mart ``fleet`` of the window before, to compare
+    with. ``owners`` names an owner for every glob pattern of a service; the first match counts.
 
     Raises:
         ConfigError: ``jaeger_url`` is no http or https template with ``{trace_id}``.
@@ -52,7 +55,7 @@ def write_site(
     """
     files = bundle()
     check_jaeger_url(jaeger_url)
-    endpoints = endpoints_of(marts["fleet"], names_of(marts["endpoint_names"]))
+    endpoints = endpoints_of(marts["fleet"], names_of(marts["endpoint_names"]), owners)
     pages = Pages(
         title=title,
         generated_us=generated_us,
@@ -60,23 +63,33 @@ def write_site(
         run=run_of(marts["runs"]),
         entries=entries_of(dicts(rows_of(marts["ledgers"]))),
     )
-    written = sum(_write(target / name, content) for name, content in files.items())
-    written += _write_fleet(pages, marts, endpoints, target)
+    written = sum(write(target / name, content) for name, content in files.items())
+    fleet = fleet_data(endpoints, marts["daily"], previous=previous, owned=bool(owners))
+    written += _write_fleet(pages, marts, endpoints, fleet, target)
     written += _write_endpoints(pages, marts, endpoints, target / "endpoint")
     return Site(index=str(target / "index.html"), pages=len(endpoints) + 3, bytes=written)
 
 
 def _write_fleet(
-    pages: Pages, marts: Mapping[str, pa.Table], endpoints: tuple[Endpoint, ...], target: Path
+    pages: Pages,
+    marts: Mapping[str, pa.Table],
+    endpoints: tuple[Endpoint, ...],
+    fleet: dict[str, Any],
+    target: Path,
 ) -> int:
     rejected, days = rejected_of(marts["rejected"]), days_of(marts["runs"])
-    fleet = fleet_data(endpoints, marts["daily"])
     charts = charts_of(marts["histograms"])
-    apis = bottom_up_data(marts["bottom_up"])
+    apis = bottom_up_data(marts["bottom_up"], marts["reach"], endpoints)
     return (
-        _write_page(pages, target / "index", fleet, endpoints=endpoints)
-        + _write_page(pages, target / "bottom-up", apis, charts=charts)
-        + _write_page(pages, target / "ledger", None, days=days, rejected=rejected)
+        write_page(
+            pages,
+            target / "index",
+            fleet,
+            endpoints=endpoints,
+            owned="owner" in fleet["endpoints"],
+        )
+        + write_page(pages, target / "bottom-up", apis, charts=charts)
+        + write_page(pages, target / "ledger", None, days=days, rejected=rejected)
     )
 
 
@@ -84,47 +97,12 @@ def _write_endpoints(
     pages: Pages, marts: Mapping[str, pa.Table], endpoints: tuple[Endpoint, ...], target: Path
 ) -> int:
     target.mkdir()
-    names = names_of(marts["endpoint_names"])
-    ledgers = group(marts["ledgers"], ("entry", "example"))
-    tables = Marts(
-        bands=group(marts["bands"], ("band",)),
-        cct=group(marts["cct"], ("band", "path_id")),
-        path_stats=group(marts["path_stats"], ("path_id",)),
-        exemplars=group(marts["exemplars"], ("path_id", "place", "trace_id")),
-        paths=CallPaths(marts["call_paths"], names),
-    )
+    tables = endpoint_tables(marts)
     written = 0
     for endpoint in endpoints:
-        number = endpoint.endpoint_id
-        bands = bands_of(tables.bands.of(number))
-        data = tables.endpoint_data(endpoint, bands)
-        shown = {
-            "endpoint": endpoint,
-            "bands": bands,
-            "levels": data["depth"],
-            "own_entries": entries_of(dicts(ledgers.of(number))),
-        }
-        written += _write_page(pages, target / endpoint.page, data, template="endpoint", **shown)
+        page = tables.page(endpoint)
+        stem = target / endpoint.page
+        written += write_page(
+            pages, stem, page.data, template="endpoint", parts=page.parts, **page.shown
+        )
     return written
-
-
-def _write_page(
-    pages: Pages,
-    stem: Path,
-    data: dict[str, Any] | None,
-    *,
-    template: str | None = None,
-    **shown: Any,
-) -> int:
-    """Write ``stem.html`` and, where there is data, the same JSON beside it; bytes written."""
-    text = json_text(data) if data is not None else None
-    html = pages.render(template or stem.name, text, beside=f"{stem.name}.json", **shown)
-    written = _write(stem.with_name(f"{stem.name}.html"), html.encode())
-    if text is not None:
-        written += _write(stem.with_name(f"{stem.name}.json"), text.encode())
-    return written
-
-
-def _write(path: Path, content: bytes) -> int:
-    path.write_bytes(content)
-    return len(content)

@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 DAY = "{{ day(dag_run, params) }}"
 MARTS = (
     *("fleet", "daily", "bands", "cct", "path_stats", "exemplars", "bottom_up", "histograms"),
-    *("ledgers", "rejected", "call_paths", "endpoint_names", "runs"),
+    *("ledgers", "rejected", "latencies", "groups", "group_paths", "kept", "kept_paths"),
+    *("errors", "reach", "hosts", "call_paths", "endpoint_names", "runs"),
 )
 OUTLETS = {
     "aggregate": [Asset(f"crisp/marts/{table}") for table in MARTS],
@@ -71,7 +72,7 @@ class Nightly:
     endpoints: str = ""
     """file of endpoints to fetch; all when empty"""
     settings: str = ""
-    """settings file of crisp, for fetch, analyse and aggregate"""
+    """settings file of crisp, for all stages"""
     title: str = "crisp"
     """heading of the site"""
     jaeger_url: str = ""
@@ -151,7 +152,7 @@ def arguments(at: Nightly) -> dict[str, list[str]]:
         "fetch": ["--jaeger", at.jaeger, "--date", DAY, "-o", at.landing, *endpoints, *settings],
         "analyse": [fetched, "--date", DAY, "-o", at.out, *settings],
         "aggregate": [at.out, "--date", DAY, "--refresh", *settings],
-        "report": [at.out, "--title", at.title, *links],
+        "report": [at.out, "--title", at.title, *links, *settings],
     }
 
 

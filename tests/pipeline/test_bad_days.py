@@ -10,6 +10,7 @@ import pytest
 
 from crisp import schema
 from crisp.errors import InputError
+from crisp.options import ReportOptions
 from crisp.pipeline.publish import report
 from crisp.pipeline.run import places
 from tests.aggregate.comparing import check_marts
@@ -56,9 +57,8 @@ def test_a_folder_of_everything_that_is_bad_gives_a_site_of_what_is_good(tmp_pat
         where.site,
         scratch=out,
         day=None,
-        title="<odd>",
         generated_us=0,
-        jaeger_url="http://j/{trace_id}",
+        options=ReportOptions(title="<odd>", jaeger_url="http://j/{trace_id}"),
     )
     assert Path(site.index).is_file()
 

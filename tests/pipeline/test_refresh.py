@@ -14,7 +14,7 @@ import pytest
 from crisp import schema, store
 from crisp.errors import LakeError
 from crisp.locations import Location
-from crisp.options import AggregateOptions, EngineOptions
+from crisp.options import AggregateOptions, EngineOptions, ReportOptions
 from crisp.pipeline import publish as publish_stage
 from crisp.pipeline import windows
 from crisp.pipeline.engines import engine
@@ -181,8 +181,7 @@ def test_a_site_shows_the_newest_window_though_it_came_while_another_was_written
         where.site,
         scratch=out,
         day=None,
-        title="",
         generated_us=0,
-        jaeger_url=None,
+        options=ReportOptions(),
     )
     assert f"{DAYS[0]} to {DAYS[1]}" in Path(site.index).read_text(encoding="utf-8")

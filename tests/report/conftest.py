@@ -83,9 +83,9 @@ SHOP = {
         -9223372036854775803  1      00000000000000ab  c1       60000       31000
         """,
     "bottom_up": """
-        place  service  operation  entries  traces  exclusive_us  exclusive_share
-        2      cart     get        1        30      90000         0.128
-        1      db       read       1        40      400000        0.571
+        endpoint_id  place  service  operation  entries  traces  exclusive_us  exclusive_share
+        2            2      cart     get        1        30      90000         0.128
+        3            1      db       read       1        40      400000        0.571
         """,
     "histograms": """
         metric      lo    hi                   count
@@ -97,6 +97,24 @@ SHOP = {
     "ledgers": """
         entry        traces  spans  amount_us  example
         clipped_end  3       7      1500       00000000000000ab
+        """,
+    "latencies": """
+        band  bucket  traces
+        0     74      10
+        0     80      20
+        1     86      6
+        1     95      4
+        """,
+    "errors": """
+        path_id               traces  own  propagated  stopped  stopped_us  failed_us
+        12                    1       0    1           1        7000        7000
+        -9223372036854775803  1       1    0           0        0           6000
+        14                    2       2    0           2        14000       30000
+        """,
+    "reach": """
+        endpoint_id  entry_id  place  traces  exclusive_us  latency_us
+        3            1         1      40      400000        700000
+        2            1         1      30      90000         700000
         """,
     "rejected": """
         reason    documents  source        position  detail
@@ -123,8 +141,12 @@ def drawn(name: str, text: str) -> pa.Table:
 def table(name: str, *rows: Mapping[str, Any]) -> pa.Table:
     """A mart with these rows; columns that are not given are 0 or ''."""
     schema = MARTS[name]
-    nothing = {field.name: "" if pa.types.is_string(field.type) else 0 for field in schema}
+    nothing = {field.name: _nothing(field.type) for field in schema}
     return pa.Table.from_pylist([{**nothing, **row} for row in rows], schema=schema)
+
+
+def _nothing(kind: pa.DataType) -> Any:
+    return "" if pa.types.is_string(kind) else False if pa.types.is_boolean(kind) else 0
 
 
 def _parsed(text: str, kind: pa.DataType) -> Any:
@@ -176,7 +198,8 @@ def _names(endpoint_id: int, text: str) -> dict[str, Any]:
 
 @pytest.fixture
 def shop() -> Marts:
-    return {name: drawn(name, text) for name, text in SHOP.items()}
+    drawings = {name: drawn(name, text) for name, text in SHOP.items()}
+    return {name: schema.empty_table() for name, schema in MARTS.items()} | drawings
 
 
 @pytest.fixture

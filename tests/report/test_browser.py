@@ -26,8 +26,8 @@ def endpoint(page: Page, shop_site: Path) -> Page:
 
 def frames(page: Page) -> list[str]:
     """Labels of the frames that are drawn, top row first, left to right."""
-    page.locator("g.frame").first.wait_for()
-    found = page.locator("g.frame").evaluate_all(
+    page.locator("#flame g.frame").first.wait_for()
+    found = page.locator("#flame g.frame").evaluate_all(
         """all => all.filter(g => !g.classList.contains('fade')).map(g => {
           const {e, f} = g.transform.baseVal.consolidate().matrix;
           return [f, e, g.getAttribute('name')];
@@ -47,7 +47,7 @@ def test_flame_graph_shows_ms_and_share_of_all_bands(endpoint: Page) -> None:
         "price::quote · 2.50 ms · 14.3 %",
         "db::read · 10.0 ms · 57.1 %",
     ]
-    label = endpoint.locator("g.frame").nth(0).locator(".d3-flame-graph-label")
+    label = endpoint.locator("#flame g.frame").nth(0).locator(".d3-flame-graph-label")
     expect(label).to_have_text("shop::buy · 17.5 ms · 100 %")
 
 
@@ -74,7 +74,7 @@ def test_thin_band_says_how_many_traces_are_missing(endpoint: Page) -> None:
 
 
 def test_click_zooms_and_reset_and_back_return(endpoint: Page) -> None:
-    endpoint.locator('g.frame[name^="cart::get"]').click()
+    endpoint.locator('#flame g.frame[name^="cart::get"]').click()
     expect(endpoint.locator("#trail")).to_have_text("buyget")
     assert hash_of(endpoint) == {"path": ["000000000000000c"]}
     assert frames(endpoint) == ["cart::get · 12.3 ms · 70.0 %", "db::read · 10.0 ms · 57.1 %"]
@@ -87,7 +87,7 @@ def test_click_zooms_and_reset_and_back_return(endpoint: Page) -> None:
 
 
 def test_zoom_stays_when_bands_change(endpoint: Page) -> None:
-    endpoint.locator('g.frame[name^="cart::get"]').click()
+    endpoint.locator('#flame g.frame[name^="cart::get"]').click()
     endpoint.get_by_role("button", name="Only P75\u2013P100").click()
     assert frames(endpoint) == ["cart::get · 25.0 ms · 62.5 %", "db::read · 25.0 ms · 62.5 %"]
 
@@ -105,17 +105,17 @@ def test_search_is_literal_and_tells_the_matched_share(endpoint: Page) -> None:
     search.fill("E")  # shop::buy does not match; price and db, below cart, do
     expect(matched).to_have_text("84.3 % matched: 14.8 ms in 3 call paths")
     expect(endpoint.locator("#tree tr.match")).to_have_count(3)
-    expect(endpoint.locator('g.frame rect[fill="var(--match)"]')).to_have_count(3)
+    expect(endpoint.locator('#flame g.frame rect[fill="var(--match)"]')).to_have_count(3)
     search.fill("[db")
     expect(matched).to_have_text("no call matches")
     expect(endpoint.locator("#ranking .empty")).to_be_visible()
     search.fill("")
     expect(matched).to_have_text("")
-    expect(endpoint.locator('g.frame rect[fill="var(--match)"]')).to_have_count(0)
+    expect(endpoint.locator('#flame g.frame rect[fill="var(--match)"]')).to_have_count(0)
 
 
 def test_tooltip_tells_about_a_frame(endpoint: Page) -> None:
-    endpoint.locator('g.frame[name^="price::quote"]').hover()
+    endpoint.locator('#flame g.frame[name^="price::quote"]').hover()
     tip = endpoint.get_by_role("tooltip")
     expect(tip).to_contain_text("price::quote")
     expect(tip).to_contain_text("5 of 40 traces")
@@ -130,7 +130,9 @@ def test_call_tree_works_from_the_keyboard(endpoint: Page) -> None:
     focused = endpoint.locator("#tree tr:focus")
     endpoint.keyboard.press("ArrowDown")
     expect(focused).to_contain_text("get")
-    expect(endpoint.locator("g.frame.current")).to_have_attribute("name", re.compile("cart::get"))
+    expect(endpoint.locator("#flame g.frame.current")).to_have_attribute(
+        "name", re.compile("cart::get")
+    )
     endpoint.keyboard.press("ArrowLeft")  # closes it
     expect(rows).to_have_count(3)
     expect(focused).to_have_attribute("aria-expanded", "false")

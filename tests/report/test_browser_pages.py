@@ -11,6 +11,7 @@ from playwright.sync_api import Page, expect
 
 from crisp.report.pages import forward
 from crisp.report.site import write_site
+from tests.report.conftest import HOSTILE
 
 Marts = dict[str, pa.Table]
 
@@ -36,6 +37,68 @@ def test_fleet_searches_sorts_and_filters(page: Page, hostile: Marts, tmp_path: 
     page.get_by_role("button", name="Endpoint").click()
     expect(rows.last).to_contain_text("../../etc/passwd")
     assert page.url.endswith("#sort=-name")
+
+
+def test_fleet_shows_changes_since_the_window_before(
+    page: Page, shop: Marts, tmp_path: Path
+) -> None:
+    row = shop["fleet"].to_pylist()[0] | {"p50_us": 10_000.0}
+    kind = shop["fleet"].schema
+    now = [row, row | {"endpoint_id": 2, "p50_us": 6_000.0}, row | {"endpoint_id": 3}]
+    before = [row | {"p50_us": 8_000.0}, row | {"endpoint_id": 2, "p50_us": 8_000.0}]
+    site = write_site(
+        shop | {"fleet": pa.Table.from_pylist(now, schema=kind)},
+        tmp_path,
+        title="Fleet",
+        generated_us=0,
+        previous=pa.Table.from_pylist(before, schema=kind),
+    )
+    page.goto(Path(site.index).as_uri())
+    page.get_by_role("button", name="Change").click()
+    rows = page.locator("#table tbody tr")
+    changes = [rows.nth(i).locator("td").nth(4) for i in range(3)]
+    expect(changes[0]).to_have_text("+25.0 %")
+    expect(changes[0].locator("span")).to_have_attribute(
+        "title", "median was 8.00 ms over 40 traces"
+    )
+    expect(changes[1]).to_have_text("\u221225.0 %")
+    expect(changes[2]).to_have_text("\u2013")
+    expect(changes[2].locator("span")).to_have_attribute(
+        "title", "new: it has no trace in the window before"
+    )
+    page.get_by_role("button", name="Change").click()
+    expect(changes[0]).to_have_text("\u221225.0 %")
+    expect(changes[2]).to_have_text("\u2013")
+    expect(page.locator("#owner")).to_have_count(0)
+
+
+def test_fleet_is_filtered_by_owner_and_pages_name_theirs(
+    page: Page, hostile: Marts, tmp_path: Path
+) -> None:
+    owners = {"two*": "Payments", "emoji*": HOSTILE[0]}
+    site = write_site(hostile, tmp_path, title="Fleet", generated_us=0, owners=owners)
+    page.goto(Path(site.index).as_uri())
+    rows = page.locator("#table tbody tr")
+    owner = page.get_by_label("Owner")
+    expect(owner.locator("option")).to_have_text(["all owners", "(nobody)", HOSTILE[0], "Payments"])
+    owner.select_option(label="(nobody)")
+    expect(rows).to_have_count(7)
+    owner.select_option(label="Payments")
+    expect(rows).to_have_count(1)
+    assert page.url.endswith("#owner=Payments")
+    page.reload()
+    expect(rows).to_have_count(1)
+    rows.get_by_role("link").click()
+    expect(page.locator(".crumbs")).to_contain_text("owner Payments")
+
+
+def test_an_api_opens_the_endpoints_that_it_slows(page: Page, shop_site: Path) -> None:
+    page.goto((shop_site / "bottom-up.html").as_uri())
+    page.get_by_role("button", name="Details").first.click()
+    reach = page.locator("tr.details").first
+    expect(reach.locator("tbody tr")).to_have_text(["buyshop10.0 ms57.1 %40"])
+    reach.get_by_role("link", name="buy").click()
+    expect(page).to_have_url((shop_site / "endpoint/shop-buy-0000000000000001.html").as_uri())
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -7,6 +7,7 @@ import pytest
 
 from crisp.errors import Reject
 from crisp.report.columns import dicts, group, hex_id, rows_of
+from crisp.report.kept import kept_tables
 from crisp.report.model import entries_of, run_of
 from crisp.report.model_bottom_up import bottom_up_data, charts_of
 from crisp.report.model_endpoint import Marts as EndpointMarts
@@ -89,9 +90,10 @@ def test_endpoint_tree_holds_the_sums_of_the_marts(shop: Marts) -> None:
     names = names_of(shop["endpoint_names"])
     (endpoint,) = endpoints_of(shop["fleet"], names)
     grouped = {name: group(shop[name]) for name in ("bands", "cct", "path_stats", "exemplars")}
-    marts = EndpointMarts(**grouped, paths=CallPaths(shop["call_paths"], names))
+    kept = kept_tables(shop["kept"], shop["kept_paths"])
+    marts = EndpointMarts(**grouped, paths=CallPaths(shop["call_paths"], names), kept=kept)
     bands = bands_of(group(shop["bands"], ("band",)).of(1))
-    data = marts.endpoint_data(endpoint, bands)
+    data = marts.endpoint_data(endpoint, marts.tree(endpoint), bands)
     assert data["paths"]["parent"] == [-1, 0, 1, 0]
     assert [data["names"][n] for n in data["paths"]["name"]] == [
         ("shop", "buy"),
@@ -114,9 +116,107 @@ def test_endpoint_tree_holds_the_sums_of_the_marts(shop: Marts) -> None:
 
 
 def test_interior_apis_come_by_rank(shop: Marts) -> None:
-    apis = bottom_up_data(shop["bottom_up"])["apis"]
+    endpoints = endpoints_of(shop["fleet"], names_of(shop["endpoint_names"]))
+    apis = bottom_up_data(shop["bottom_up"], shop["reach"], endpoints)["apis"]
     assert apis["service"] == ["db", "cart"]
     assert apis["exclusive_us"] == [400_000, 90_000]
+
+
+def test_apis_name_the_endpoints_they_slow(shop: Marts) -> None:
+    endpoints = endpoints_of(shop["fleet"], names_of(shop["endpoint_names"]))
+    data = bottom_up_data(shop["bottom_up"], shop["reach"], endpoints)
+    assert data["entries"] == {
+        "page": ["shop-buy-0000000000000001"],
+        "service": ["shop"],
+        "operation": ["buy"],
+    }
+    reach = data["reach"]
+    assert (reach["api"], reach["entry"], reach["traces"]) == ([0, 1], [0, 0], [40, 30])
+    assert reach["per_request_us"] == [10_000, 2_250]  # over all 40 requests
+    assert reach["share"] == pytest.approx([4 / 7, 9 / 70])
+
+
+def test_at_most_20_endpoints_are_named_for_an_api(shop: Marts) -> None:
+    rows = [
+        {"endpoint_id": 3, "entry_id": i, "place": 26 - i, "traces": 1, "exclusive_us": i}
+        for i in range(1, 26)
+    ]
+    reach = pa.Table.from_pylist(
+        [row | {"latency_us": 100} for row in rows], schema=shop["reach"].schema
+    )
+    one = shop["fleet"].to_pylist()[0]
+    fleet = pa.Table.from_pylist(
+        [one | {"endpoint_id": i} for i in range(1, 26)], schema=shop["fleet"].schema
+    )
+    data = bottom_up_data(shop["bottom_up"], reach, endpoints_of(fleet, {}))
+    assert data["reach"]["api"] == [0] * 20
+    named = [data["entries"]["page"][entry] for entry in data["reach"]["entry"]]
+    assert named[0] == "shop-buy-0000000000000019"  # the 25th, which comes first
+    assert len(set(named)) == 20
+    assert data["reach"]["share"][0] == 0.25
+
+
+def earlier(shop: Marts, **changes: float) -> pa.Table:
+    row = shop["fleet"].to_pylist()[0] | {"p50_us": 8_000.0} | changes
+    return pa.Table.from_pylist([row], schema=shop["fleet"].schema)
+
+
+@pytest.mark.parametrize(
+    ("before", "ratio", "note"),
+    [
+        pytest.param({}, 0.25, "median was 8.00 ms over 40 traces", id="compared"),
+        pytest.param(
+            {"traces": 19},
+            None,
+            "19 traces in the window before: 1 more needed to compare medians",
+            id="too few before",
+        ),
+        pytest.param(
+            {"endpoint_id": 9}, None, "new: it has no trace in the window before", id="new"
+        ),
+        pytest.param(
+            {"p50_us": 0.0}, None, "its median was 0 in the window before", id="nothing before"
+        ),
+    ],
+)
+def test_medians_are_compared_with_the_window_before(
+    shop: Marts, before: dict[str, float], ratio: float | None, note: str
+) -> None:
+    (row,) = shop["fleet"].to_pylist()
+    now = pa.Table.from_pylist([row | {"p50_us": 10_000.0}], schema=shop["fleet"].schema)
+    endpoints = endpoints_of(now, {})
+    data = fleet_data(endpoints, shop["daily"], previous=earlier(shop, **before))["endpoints"]
+    assert (data["change_ratio"], data["change_note"]) == ([ratio], [note])
+
+
+def test_too_few_traces_now_are_not_compared_either(shop: Marts) -> None:
+    (row,) = shop["fleet"].to_pylist()
+    now = pa.Table.from_pylist([row | {"traces": 1}], schema=shop["fleet"].schema)
+    data = fleet_data(endpoints_of(now, {}), shop["daily"], previous=earlier(shop))["endpoints"]
+    assert data["change_ratio"] == [None]
+    assert data["change_note"] == ["1 trace in this window: 19 more needed to compare medians"]
+
+
+def test_without_a_window_before_or_owners_there_are_no_such_columns(shop: Marts) -> None:
+    data = fleet_data(endpoints_of(shop["fleet"], {}), shop["daily"])["endpoints"]
+    assert not {"change_ratio", "change_note", "owner"} & data.keys()
+
+
+@pytest.mark.parametrize(
+    ("owners", "owner"),
+    [
+        pytest.param({"shop": "a", "*": "b"}, "a", id="the first that matches"),
+        pytest.param({"s?o*": "a"}, "a", id="a glob"),
+        pytest.param({"SHOP": "a"}, "", id="letter case counts"),
+        pytest.param({"sho": "a"}, "", id="of the whole name"),
+    ],
+)
+def test_owners_are_found_by_glob_of_the_service(
+    shop: Marts, owners: dict[str, str], owner: str
+) -> None:
+    endpoints = endpoints_of(shop["fleet"], {}, owners)
+    data = fleet_data(endpoints, shop["daily"], owned=True)
+    assert data["endpoints"]["owner"] == [owner]
 
 
 def test_histograms_come_in_the_order_of_the_dictionary(shop: Marts) -> None:

@@ -2,6 +2,9 @@
 
 import { at, type Cells, type EndpointData } from "./data.js";
 
+/** Call paths with their names. */
+export type CallTree = Pick<EndpointData, "names" | "paths" | "depth">;
+
 /** Sums over the chosen bands, one number per call path. Whole microseconds: nothing is rounded. */
 export interface Sums {
   /** Traces of the chosen bands; divide by it for "per request". */
@@ -36,7 +39,8 @@ function overBands(cells: Cells, bands: readonly number[], rows: number): Float6
   return found;
 }
 
-function withDescendants(own: Float64Array, parent: readonly number[]): Float64Array {
+/** Times with those of all paths below added. */
+export function withDescendants(own: Float64Array, parent: readonly number[]): Float64Array {
   const total = own.slice();
   for (let row = total.length - 1; row > 0; row--) {
     const above = at(parent, row);
@@ -91,7 +95,7 @@ export interface Frame {
 }
 
 /** The tree as nested frames down to a level, beyond which the library's recursion would break. */
-export function frames(data: EndpointData, total: Float64Array, levelLimit: number): Frame {
+export function frames(data: CallTree, total: Float64Array, levelLimit: number): Frame {
   const level = levels(data.paths.parent);
   const made: (Frame | undefined)[] = [];
   for (let row = 0; row < total.length; row++) {

@@ -21,6 +21,11 @@ export interface FleetData {
     top_ratio: number[];
     daily_p50_us: (number | null)[][];
     daily_p95_us: (number | null)[][];
+    /** Median against that of the window before, 0 for no change; only with such a window. */
+    change_ratio?: (number | null)[];
+    change_note?: string[];
+    /** Only where owners are known at all; "" for nobody. */
+    owner?: string[];
   };
 }
 
@@ -42,6 +47,10 @@ export interface BottomUpData {
     exclusive_share: number[];
     inclusive_share: number[];
   };
+  /** Entry endpoints that some API slows. */
+  entries: { page: string[]; service: string[]; operation: string[] };
+  /** Which API slows which entry endpoint, by API, the one it costs most first. */
+  reach: { api: number[]; entry: number[]; traces: number[]; per_request_us: number[]; share: number[] };
 }
 
 export interface Band {
@@ -84,12 +93,46 @@ export interface EndpointData {
   };
 }
 
-export type PageData = FleetData | BottomUpData | EndpointData;
+/** One entry per endpoint of both windows in every list, sure changes first. */
+export interface DiffData {
+  kind: "diff";
+  before: string;
+  after: string;
+  endpoints: {
+    id: string[];
+    page: string[];
+    service: string[];
+    operation: string[];
+    change_us: number[];
+    ratio: (number | null)[];
+    low_us: (number | null)[];
+    high_us: (number | null)[];
+    /** Traces that the thinner window lacks. */
+    missing: number[];
+    /** Calls from the root down to the one that changed most surely. */
+    path: string[][];
+    path_us: number[];
+    before_traces: number[];
+    before_mean_us: number[];
+    after_traces: number[];
+    after_mean_us: number[];
+  };
+}
+
+/** The call paths of one endpoint in two windows; what changed is a part of the page. */
+export type ComparisonData = { kind: "comparison" } & Pick<EndpointData, "depth" | "names" | "paths">;
+
+export type PageData = FleetData | BottomUpData | EndpointData | DiffData | ComparisonData;
 
 /** What the page carries, or null on pages without data. */
 export function readData(): PageData | null {
-  const text = document.getElementById("data")?.textContent;
-  return text ? (JSON.parse(text) as PageData) : null;
+  return readPart("data") as PageData | null;
+}
+
+/** One of the parts that a page carries beside its data, parsed now; null where it is missing. */
+export function readPart(id: string): unknown {
+  const text = document.getElementById(id)?.textContent;
+  return text ? JSON.parse(text) : null;
 }
 
 /** An element of a list that is known to be there. */

@@ -1,15 +1,17 @@
 // The endpoint page: one view (bands, zoom, search) shown as flame graph, call tree and ranking.
 
 import { matchedTime, matchingNames, sums, type Sums } from "./calls.js";
+import { showCompareWhenSeen } from "./compare.js";
 import { createChooser } from "./chooser.js";
 import { at, type EndpointData } from "./data.js";
 import { byId, element } from "./dom.js";
 import { createFlame } from "./flame.js";
+import { createHeat } from "./heat.js";
 import { createOutline } from "./outline.js";
 import { createRanking } from "./ranking.js";
 import { createTrail } from "./trail.js";
 import { count, micros, share } from "./units.js";
-import { EVERYTHING, parseView, showInAddress, type View, viewHash } from "./view.js";
+import { EVERYTHING, parseView, showInAddress, type View, viewFields } from "./view.js";
 
 export function showEndpoint(data: EndpointData): void {
   const missing = nothingToShow(data);
@@ -25,7 +27,7 @@ export function showEndpoint(data: EndpointData): void {
     const next = { ...view, ...changes };
     const before = view;
     view = next;
-    showInAddress(viewHash(view), step);
+    showInAddress(viewFields(view), step);
     draw(before);
   };
   const zoomTo = (row: number): void => {
@@ -40,6 +42,7 @@ export function showEndpoint(data: EndpointData): void {
   const outline = createOutline(byId("tree"), data, { onZoom: zoomTo, onFocus: flame.point });
   const ranking = createRanking(byId("ranking"), data, zoomTo);
   const trail = createTrail(byId("trail"), data, zoomTo);
+  const heat = createHeat(data);
   let shown: Sums | null = null;
 
   const draw = (before: View | null): void => {
@@ -55,6 +58,7 @@ export function showEndpoint(data: EndpointData): void {
     ranking.show(shown, view.search, names);
     trail.show(row);
     chooser.show(view.bands, shown);
+    heat.setBands(view.bands);
     reset.disabled = row === 0;
     byId("matched").textContent = matchText(data, shown, view.search, names);
   };
@@ -71,6 +75,7 @@ export function showEndpoint(data: EndpointData): void {
   });
   addEventListener("popstate", restore);
   restore();
+  showCompareWhenSeen(data, data.cells.exclusive_us);
 }
 
 function nothingToShow(data: EndpointData): string {

@@ -1,9 +1,13 @@
 // Entry of the bundle: show the data that the page carries.
 
 import { showBottomUp } from "./bottom_up.js";
+import { showCompareWhenSeen } from "./compare.js";
 import { readData } from "./data.js";
+import { showDiff } from "./diff.js";
 import { showEndpoint } from "./endpoint.js";
+import { showErrors } from "./errors.js";
 import { showFleet } from "./fleet.js";
+import { showViolins } from "./violins.js";
 
 import "./theme.css";
 import "./controls.css";
@@ -13,11 +17,21 @@ import "./charts.css";
 import "./tables.css";
 import "./flame.css";
 import "./frame_colours.css";
+import "./latency.css";
+import "./violins.css";
+import "./heat.css";
+import "./compare.css";
 
 const data = readData();
 if (data?.kind === "fleet" && data.endpoints.id.length) showFleet(data);
 if (data?.kind === "bottom-up") showBottomUp(data);
-if (data?.kind === "endpoint") showEndpoint(data);
+if (data?.kind === "diff" && data.endpoints.id.length) showDiff(data);
+if (data?.kind === "comparison") showCompareWhenSeen(data, []);
+if (data?.kind === "endpoint") {
+  showEndpoint(data);
+  showErrors(data);
+  showViolins();
+}
 
 addEventListener("keydown", (event) => {
   const search = document.getElementById("search");

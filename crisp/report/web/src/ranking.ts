@@ -1,6 +1,6 @@
 // What holds the critical path: call paths by the time they hold it themselves.
 
-import { chain, type Sums } from "./calls.js";
+import { type CallTree, chain, type Sums } from "./calls.js";
 import { at, type EndpointData } from "./data.js";
 import { bar, type Child, element, isolated, name } from "./dom.js";
 import { type Column, createGrid } from "./grid.js";
@@ -75,7 +75,7 @@ function column(
 }
 
 /** The call and, in small, the three calls above it. */
-function call(data: EndpointData, row: number): Child[] {
+export function call(data: CallTree, row: number): Child[] {
   const [service, operation] = nameOf(data, row);
   const above = chain(data.paths.parent, row).slice(0, -1);
   const near = above.slice(-3).map((path) => isolated(nameOf(data, path)[1] || "(no name)"));
@@ -99,17 +99,13 @@ function details(
     onZoom(row);
     document.getElementById("flame-title")?.scrollIntoView({ block: "start" });
   });
-  const calls = chain(data.paths.parent, row).map((path) => {
-    const [service, operation] = nameOf(data, path);
-    return element("li", {}, name(operation), name(service, "service"));
-  });
   const inclusive = [stats.inclusive_p50_us, stats.inclusive_p95_us, stats.inclusive_p99_us];
   const words = inclusive.map((values, i) => `${["P50", "P95", "P99"][i] ?? ""} ${micros(at(values, row))}`);
   return [
     element(
       "div",
       { class: "detail" },
-      element("div", {}, element("h4", {}, "Call chain"), element("ol", {}, ...calls), zoom),
+      element("div", {}, ...callChain(data, row), zoom),
       element(
         "div",
         {},
@@ -119,6 +115,15 @@ function details(
       ),
     ),
   ];
+}
+
+/** All calls from the request down to a call path. */
+export function callChain(data: EndpointData, row: number): Child[] {
+  const calls = chain(data.paths.parent, row).map((path) => {
+    const [service, operation] = nameOf(data, path);
+    return element("li", {}, name(operation), name(service, "service"));
+  });
+  return [element("h4", {}, "Call chain"), element("ol", {}, ...calls)];
 }
 
 function exemplarTable(data: EndpointData, exemplars: number[]): HTMLElement {
@@ -138,7 +143,7 @@ function exemplarTable(data: EndpointData, exemplars: number[]): HTMLElement {
   return element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...lines));
 }
 
-function nameOf(data: EndpointData, row: number): [string, string] {
+export function nameOf(data: CallTree, row: number): [string, string] {
   return at(data.names, at(data.paths.name, row));
 }
 

@@ -12,7 +12,7 @@ export const EVERYTHING: View = { bands: null, zoom: null, search: "" };
 
 /** The view an address hash asks for; what it says wrongly is left out. */
 export function parseView(hash: string, bandCount: number): View {
-  const found = new URLSearchParams(hash.replace(/^#/, ""));
+  const found = addressFields(hash);
   return {
     bands: chosen(numbers(found.get("bands") ?? ""), bandCount),
     zoom: found.get("path"),
@@ -20,14 +20,13 @@ export function parseView(hash: string, bandCount: number): View {
   };
 }
 
-/** The hash of a view, "" when it is the first one. */
-export function viewHash(view: View): string {
-  const found = new URLSearchParams();
-  if (view.bands) found.set("bands", view.bands.join(","));
-  if (view.zoom !== null) found.set("path", view.zoom);
-  if (view.search) found.set("search", view.search);
-  const text = found.toString();
-  return text && `#${text}`;
+/** The fields of a view in the address; those of the first view are null. */
+export function viewFields(view: View): Fields {
+  return {
+    bands: view.bands?.join(",") ?? null,
+    path: view.zoom,
+    search: view.search || null,
+  };
 }
 
 /** Valid bands, ascending, each once; null when that is none or all of them. */
@@ -37,8 +36,29 @@ export function chosen(bands: number[], bandCount: number): number[] | null {
   return once.length === 0 || once.length === bandCount ? null : once;
 }
 
-/** Put the hash into the address; `step` makes it one that the back button returns from. */
-export function showInAddress(hash: string, step: boolean): void {
+/** What a part of a page keeps in the address, by field; null for what goes without saying. */
+export type Fields = Record<string, string | null>;
+
+/** The fields of an address hash. */
+export function addressFields(hash: string): URLSearchParams {
+  return new URLSearchParams(hash.replace(/^#/, ""));
+}
+
+/** The hash with some fields changed and those of other parts as they were; "" for none. */
+export function withFields(hash: string, fields: Fields): string {
+  const found = addressFields(hash);
+  for (const [name, value] of Object.entries(fields)) {
+    if (value === null) found.delete(name);
+    else found.set(name, value);
+  }
+  found.sort();
+  const text = found.toString();
+  return text && `#${text}`;
+}
+
+/** Put fields into the address; `step` makes it one that the back button returns from. */
+export function showInAddress(fields: Fields, step: boolean): void {
+  const hash = withFields(location.hash, fields);
   if (hash === location.hash) return;
   const address = `${location.pathname}${location.search}${hash}`;
   if (step) history.pushState(null, "", address);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-import { count, micros, moment, share } from "../src/units.js";
+import { changed, count, micros, moment, share } from "../src/units.js";
 
 type Case = [value: number | null, text: string];
 const path = new URL("../../../../tests/report/units.json", import.meta.url);
@@ -17,6 +17,18 @@ test.each(cases.count)("count(%s) is %s", (value, text) => {
 
 test.each(cases.share)("share(%s) is %s", (value, text) => {
   expect(share(value)).toBe(text);
+});
+
+test.each([
+  [null, "–"],
+  [0, "0.0 %"],
+  [-0.0004, "0.0 %"],
+  [0.123, "+12.3 %"],
+  [-0.5, "−50.0 %"],
+  [9.5, "+950.0 %"],
+  [11, "×12"],
+])("changed(%s) is %s", (value, text) => {
+  expect(changed(value)).toBe(text);
 });
 
 test("a moment is shown in UTC", () => {

@@ -4,16 +4,16 @@ import { chosenText } from "../src/chooser.js";
 import { frameColour } from "../src/colour.js";
 import { isolated } from "../src/dom.js";
 import { type Column, sorted } from "../src/grid.js";
-import { filtered, filterHash, parseFilter } from "../src/listing.js";
+import { filtered, filterFields, parseFilter } from "../src/listing.js";
 import { runs, sparklineText } from "../src/sparkline.js";
 import { traceAddress } from "../src/traces.js";
-import { chosen, EVERYTHING, parseView, viewHash } from "../src/view.js";
+import { chosen, EVERYTHING, parseView, viewFields, withFields } from "../src/view.js";
 import { SHOP } from "./shop.js";
 
 test("a link restores the view, whatever the search term holds", () => {
   const view = { bands: [0, 3], zoom: "00ff", search: "a&b=#<svg> ü+ %" };
-  expect(parseView(viewHash(view), 5)).toEqual(view);
-  expect(viewHash(EVERYTHING)).toBe("");
+  expect(parseView(withFields("", viewFields(view)), 5)).toEqual(view);
+  expect(withFields("", viewFields(EVERYTHING))).toBe("");
 });
 
 test("bands that do not exist are left out, none and all mean all", () => {
@@ -28,18 +28,23 @@ test("the chosen bands are named", () => {
 });
 
 test("a listing's filter survives the address", () => {
-  const filter = { search: "a b", service: "s&t", order: { key: "p95", descending: true } };
-  expect(parseFilter(filterHash(filter))).toEqual(filter);
-  expect(filterHash({ search: "", service: "", order: null })).toBe("");
+  const filter = { search: "a b", service: "s&t", owner: "", order: { key: "p95", descending: true } };
+  expect(parseFilter(withFields("", filterFields(filter)))).toEqual(filter);
+  const all = { search: "", service: null, owner: null, order: null };
+  expect(withFields("", filterFields(all))).toBe("");
 });
 
-test("a listing is filtered by literal text and by service", () => {
+test("a listing is filtered by literal text, by service and by owner", () => {
   const rows = [
-    { service: "a", operation: "get(" },
-    { service: "b", operation: "GET" },
+    { service: "a", operation: "get(", owner: "x" },
+    { service: "b", operation: "GET", owner: "" },
   ];
-  expect(filtered(rows, "get(", "")).toEqual([rows[0]]);
-  expect(filtered(rows, " get ", "b")).toEqual([rows[1]]);
+  const all = { search: "", service: null, owner: null };
+  expect(filtered(rows, all)).toEqual(rows);
+  expect(filtered(rows, { ...all, search: "get(" })).toEqual([rows[0]]);
+  expect(filtered(rows, { ...all, search: " get ", service: "b" })).toEqual([rows[1]]);
+  expect(filtered(rows, { ...all, owner: "" })).toEqual([rows[1]]);
+  expect(filtered(rows, { ...all, owner: "x", service: "b" })).toEqual([]);
 });
 
 test("rows sort both ways, ties keep their order, nothing comes last", () => {

@@ -1,0 +1,66 @@
+"""The page of one endpoint as one file that needs no other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pyarrow as pa
+
+from crisp.errors import ConfigError
+from crisp.report.columns import dicts, rows_of
+from crisp.report.endpoint_pages import endpoint_tables
+from crisp.report.model import entries_of, run_of
+from crisp.report.model_fleet import NOBODY, Endpoint, endpoints_of, names_of
+from crisp.report.page_files import page_texts
+from crisp.report.pages import Pages, bundle, check_jaeger_url, inlined
+
+_NAMED = 5
+
+
+def single_page(
+    marts: Mapping[str, pa.Table],
+    *,
+    service: str | None,
+    operation: str | None,
+    title: str,
+    generated_us: int,
+    jaeger_url: str | None = None,
+    owners: Mapping[str, str] = NOBODY,
+) -> str:
+    """The page of the entry endpoint with this service and operation; None stands for any.
+
+    Raises:
+        ConfigError: none or several fit, or ``jaeger_url`` is no template.
+        CrispError: the front end was never built.
+    """
+    check_jaeger_url(jaeger_url)
+    endpoints = endpoints_of(marts["fleet"], names_of(marts["endpoint_names"]), owners)
+    endpoint = _chosen(endpoints, service, operation)
+    pages = Pages(
+        title=title,
+        generated_us=generated_us,
+        jaeger_url=jaeger_url,
+        run=run_of(marts["runs"]),
+        entries=entries_of(dicts(rows_of(marts["ledgers"]))),
+        alone=inlined(bundle()),
+    )
+    page = endpoint_tables(marts).page(endpoint)
+    return pages.render("endpoint", page_texts(page.data, page.parts), beside="", **page.shown)
+
+
+def _chosen(
+    endpoints: tuple[Endpoint, ...], service: str | None, operation: str | None
+) -> Endpoint:
+    found = [
+        row
+        for row in endpoints
+        if service in (None, row.service) and operation in (None, row.operation)
+    ]
+    if len(found) == 1:
+        return found[0]
+    named = [f"{row.service}::{row.operation}" for row in (found or endpoints)]
+    more = f" and {len(named) - _NAMED:,} more" if len(named) > _NAMED else ""
+    listed = ", ".join(named[:_NAMED]) + more
+    if found:
+        raise ConfigError(f"choose one endpoint with --service and --operation: {listed} all fit")
+    raise ConfigError(f"no endpoint has this service and operation; there are {listed or 'none'}")
