@@ -17,7 +17,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks import spark
+from benchmarks import site, spark
 from benchmarks.measure import Usage, watch
 from crisp.synth import SynthOptions, write
 
@@ -74,7 +74,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--record", action="store_true", help="keep the figures of this run")
     parser.add_argument("--traces", type=int, nargs="+", default=SIZES, help="sizes to measure")
+    parser.add_argument("--site", action="store_true", help="only the pages of the site")
     arguments = parser.parse_args()
+    if arguments.site:
+        site.show(site.measure())
+        return
     rows = [row for traces in arguments.traces for row in measure(traces)]
     recorded = json.loads(RECORDED.read_text()) if RECORDED.exists() else {}
     show(rows, recorded)
@@ -85,6 +89,7 @@ def main() -> None:
             for row in spark.measure(_folder(traces), mb)
         ]
     )
+    site.show(site.measure())
     if arguments.record:
         kept = {f"{row.case} {row.traces}": _figures(row) for row in rows}
         RECORDED.write_text(json.dumps(recorded | kept, indent=1, sort_keys=True) + "\n")

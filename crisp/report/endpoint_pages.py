@@ -26,6 +26,13 @@ _SEED = 0
 """Of the bootstrap: the same marts give the same intervals."""
 
 
+TABLES = (
+    *("bands", "cct", "path_stats", "exemplars", "call_paths", "endpoint_names", "kept"),
+    *("kept_paths", "ledgers", "groups", "group_paths", "latencies", "errors", "hosts"),
+)
+"""Marts that the pages of endpoints are made of."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndpointPage:
     """What is put into a page and shown by it."""
@@ -88,7 +95,7 @@ class EndpointTables:
 
 
 def endpoint_tables(marts: Mapping[str, pa.Table]) -> EndpointTables:
-    """All tables of `crisp.schema.MARTS` that the pages of endpoints are made of."""
+    """The tables named by `TABLES`, grouped."""
     kept = kept_tables(marts["kept"], marts["kept_paths"])
     return EndpointTables(
         trees=Marts(

@@ -14,13 +14,13 @@ from typing import Any
 import pyarrow as pa
 
 from crisp.report.columns import dicts, rows_of
-from crisp.report.endpoint_pages import endpoint_tables
 from crisp.report.model import entries_of, run_of
 from crisp.report.model_bottom_up import bottom_up_data, charts_of
 from crisp.report.model_fleet import NOBODY, Endpoint, endpoints_of, fleet_data, names_of
 from crisp.report.model_ledger import days_of, rejected_of
 from crisp.report.page_files import write, write_page
 from crisp.report.pages import Pages, bundle, check_jaeger_url
+from crisp.report.shares import write_endpoints
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ def write_site(
 
     Raises:
         ConfigError: ``jaeger_url`` is no http or https template with ``{trace_id}``.
-        CrispError: the front end was never built.
+        CrispError: the front end was never built, or a process that wrote pages was killed.
     """
     files = bundle()
     check_jaeger_url(jaeger_url)
@@ -66,7 +66,8 @@ def write_site(
     written = sum(write(target / name, content) for name, content in files.items())
     fleet = fleet_data(endpoints, marts["daily"], previous=previous, owned=bool(owners))
     written += _write_fleet(pages, marts, endpoints, fleet, target)
-    written += _write_endpoints(pages, marts, endpoints, target / "endpoint")
+    (target / "endpoint").mkdir()
+    written += write_endpoints(pages, marts, endpoints, target / "endpoint")
     return Site(index=str(target / "index.html"), pages=len(endpoints) + 3, bytes=written)
 
 
@@ -91,18 +92,3 @@ def _write_fleet(
         + write_page(pages, target / "bottom-up", apis, charts=charts)
         + write_page(pages, target / "ledger", None, days=days, rejected=rejected)
     )
-
-
-def _write_endpoints(
-    pages: Pages, marts: Mapping[str, pa.Table], endpoints: tuple[Endpoint, ...], target: Path
-) -> int:
-    target.mkdir()
-    tables = endpoint_tables(marts)
-    written = 0
-    for endpoint in endpoints:
-        page = tables.page(endpoint)
-        stem = target / endpoint.page
-        written += write_page(
-            pages, stem, page.data, template="endpoint", parts=page.parts, **page.shown
-        )
-    return written

@@ -90,10 +90,7 @@ function field(label: string, control: HTMLElement): HTMLElement {
 }
 
 function content(attribute: Attribute): Child[] {
-  return [
-    ...(attribute.values.length ? [element("div", { class: "scroll" }, table(attribute))] : []),
-    ...notes(attribute),
-  ];
+  return [...(attribute.values.length ? [scrolling(table(attribute))] : []), ...notes(attribute)];
 }
 
 /** What the comparison found, in words. */
@@ -137,6 +134,11 @@ function table(attribute: Attribute): HTMLElement {
     element("tbody", {}, ...attribute.values.map((value) => line(value))),
     element("tfoot", {}, element("tr", {}, element("td"), element("td", { class: "violin" }, axis(attribute)), element("td", { colspan: COLUMNS.length }))),
   );
+}
+
+/** In a box of its own that scrolls sideways, also by the arrow keys. */
+function scrolling(child: HTMLElement): HTMLElement {
+  return element("div", { class: "scroll", role: "region", tabindex: 0, "aria-label": "Times by host" }, child);
 }
 
 function line(value: Value): HTMLElement {
