@@ -22,12 +22,13 @@ _SIDE = re.compile(
 _LIMIT = re.compile(r"\+?(\d{1,6}(?:\.\d{1,6})?) ?%?")
 _SHAPE = "a folder or URL, perhaps with days: out, out@2026-11-20, out@2026-11-14..2026-11-20"
 
-Window = Annotated[str, typer.Argument(help=f"What a run wrote: {_SHAPE}.")]
+Before = Annotated[str, typer.Argument(metavar="BEFORE", help=f"What a run wrote: {_SHAPE}.")]
+After = Annotated[str, typer.Argument(metavar="AFTER", help="What to compare with it, likewise.")]
 
 
 def diff(
-    before: Window,
-    after: Window,
+    before: Before,
+    after: After,
     *,
     out: Annotated[
         str, typer.Option("--out", "-o", metavar="OUT", help="Folder or URL for the pages.")
