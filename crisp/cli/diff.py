@@ -10,7 +10,7 @@ import typer
 
 from crisp.cli import arguments as a
 from crisp.cli import differences, show, windows
-from crisp.errors import ConfigError
+from crisp.errors import ConfigError, CrispError
 from crisp.options import EngineOptions
 
 if TYPE_CHECKING:
@@ -88,6 +88,8 @@ def diff(
         f"{len(found.changed)} endpoints compared; open {found.index}",
         as_json=as_json,
     )
+    if limit is not None and not found.changed:
+        raise CrispError("the two have no endpoint in common, so none can be slower")
     if failed:
         differences.refused(failed, fail_on)
         raise typer.Exit(1)

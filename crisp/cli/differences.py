@@ -44,7 +44,7 @@ def _table(rows: Sequence[Changed]) -> Table:
             f"{duration(round(row.before.mean_us))} → {duration(round(row.after.mean_us))}",
             _change(row),
             _interval(row),
-            Text(plain(f"{row.path[-1]} {_signed(row.path_us)}") if row.path else ""),
+            Text(_call(row)),
         )
     return shown
 
@@ -63,6 +63,13 @@ def _interval(row: Changed) -> str:
     if row.missing:
         return f"{text}, thin"
     return text if row.is_sure else f"{text}, could be noise"
+
+
+def _call(row: Changed) -> str:
+    if not row.path:
+        return ""
+    doubt = "" if row.path_is_sure else ", could be noise"
+    return plain(f"{row.path[-1]} {_signed(row.path_us)}{doubt}")
 
 
 def _signed(us: float) -> str:
@@ -86,6 +93,7 @@ def record(found: DiffSite, failed: Sequence[Changed], seconds: float) -> dict[s
                 "sure": row.is_sure,
                 "path": list(row.path),
                 "path_change_us": round(row.path_us, 1),
+                "path_sure": row.path_is_sure,
             }
             for row in found.changed
         ],

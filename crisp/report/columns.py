@@ -11,6 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crisp import arrow
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Column = Any  # numpy array for numbers, Arrow array for text: both can be sliced and listed
@@ -83,14 +85,14 @@ def hex_id(number: int) -> str:
 
 def _ascends(column: pa.ChunkedArray) -> bool:
     """Whether a column of numbers is in order already, as in marts; sorting takes far longer."""
-    if not pa.types.is_integer(column.type):
+    if column.type != pa.int64() or column.null_count:
         return False
-    values = column.to_numpy()
+    values = _column(column)
     return bool((values[1:] >= values[:-1]).all())
 
 
 def _column(column: pa.ChunkedArray) -> Column:
     whole = column.combine_chunks()
-    if pa.types.is_integer(whole.type) or pa.types.is_floating(whole.type):
-        return whole.to_numpy(zero_copy_only=False)
+    if whole.type in {pa.int64(), pa.float64()}:
+        return arrow.numbers(whole) if not whole.null_count else whole.to_numpy(False)
     return whole

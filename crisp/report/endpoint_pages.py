@@ -85,6 +85,7 @@ class EndpointTables:
                 "endpoint": endpoint,
                 "bands": bands,
                 "levels": tree.depth,
+                "compare_kinds": len(changes["first"]),
                 "kept": kept,
                 "heat_rows": len(heat["rows"]["name"]),
                 "latency": latency_chart(self.latencies.of(number), bands),

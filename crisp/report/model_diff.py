@@ -31,6 +31,8 @@ class Changed:
     """calls from the root down to the one that changed most surely, none where none did"""
     path_us: float
     """change of the time that this call holds the critical path itself, per request"""
+    path_is_sure: bool
+    """the interval of that change does not hold 0"""
 
     @property
     def page(self) -> str:
@@ -147,7 +149,10 @@ def diff_data(changed: list[Changed], labels: tuple[str, str]) -> dict[str, Any]
                 name: [getattr(row, name) for row in changed]
                 for name in ("page", "change_us", "ratio", "low_us", "high_us", "missing")
             },
-            **{name: [getattr(row, name) for row in changed] for name in ("path", "path_us")},
+            **{
+                name: [getattr(row, name) for row in changed]
+                for name in ("path", "path_us", "path_is_sure")
+            },
             **{name: [getattr(row.after, name) for row in changed] for name in _NAMES},
             **{
                 f"{when}_{name}": [getattr(getattr(row, when), name) for row in changed]
@@ -196,6 +201,7 @@ def _changed(before: Endpoint, after: Endpoint, tree: Tree, found: Comparison) -
         high_us=interval.high if interval else None,
         path=tuple(tree.chain(top.path)) if top else (),
         path_us=top.change_us if top else 0.0,
+        path_is_sure=bool(top and top.interval_us and top.interval_us.distance > 0),
     )
 
 

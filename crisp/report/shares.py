@@ -18,6 +18,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crisp import arrow
 from crisp.errors import CrispError
 from crisp.processes import end_with_parent
 from crisp.report.endpoint_pages import TABLES, endpoint_tables
@@ -25,8 +26,8 @@ from crisp.report.model_fleet import Endpoint
 from crisp.report.page_files import write_page
 from crisp.report.pages import Pages
 
-_ENOUGH = 100
-"""Pages for which a process is worth starting: it takes a second, a page some 20 ms."""
+_ENOUGH = 500_000
+"""Cells of kept traces for which a process is worth its second and its 100 MB."""
 _BLAS = "OPENBLAS_NUM_THREADS"
 
 
@@ -38,7 +39,8 @@ def write_endpoints(
     Raises:
         CrispError: a process was killed, most often for want of memory.
     """
-    processes = min(len(os.sched_getaffinity(0)), len(endpoints) // _ENOUGH)
+    enough = marts["kept_paths"].num_rows // _ENOUGH
+    processes = min(len(os.sched_getaffinity(0)), len(endpoints), enough)
     if processes < 2:
         return _write(pages, marts, endpoints, target)
     with TemporaryDirectory(dir=target.parent.parent, prefix="shares-") as folder:
@@ -112,7 +114,7 @@ def _write(
 def _stored(marts: Mapping[str, pa.Table], share: Sequence[Endpoint], folder: Path) -> Path:
     """The rows of some endpoints, and tables without endpoints whole, in a new folder."""
     folder.mkdir()
-    ids = pa.array([endpoint.endpoint_id for endpoint in share], type=pa.int64())
+    ids = arrow.ints([endpoint.endpoint_id for endpoint in share])
     for name in TABLES:
         table = marts[name]
         if name not in {"call_paths", "endpoint_names"} and "endpoint_id" in table.column_names:

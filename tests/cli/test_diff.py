@@ -137,6 +137,17 @@ def test_a_second_comparison_takes_the_place_of_the_first(
     assert sorted(path.name for path in (tmp_path / "d").iterdir()) == [".lock", "diff"]
 
 
+def test_nothing_in_common_is_no_success(crisp: Crisp, tmp_path: Path) -> None:
+    for name in ("old", "new"):
+        (tmp_path / "in").write_bytes(lines([request(n, DAY, 0, name) for n in range(30)]))
+        crisp("analyse", tmp_path / "in", "-o", tmp_path / name)
+    sides = (tmp_path / "old", tmp_path / "new")
+    assert crisp("diff", *sides, "-o", tmp_path / "d").code == 0
+    found = crisp("diff", *sides, "-o", tmp_path / "d", "--fail-on", "+5%")
+    assert found.code == 1
+    assert "no endpoint in common" in found.err
+
+
 @pytest.mark.parametrize(
     ("sides", "options", "words"),
     [

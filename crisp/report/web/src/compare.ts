@@ -86,7 +86,6 @@ export function showCompare(tree: CallTree, changes: Changes, bandSums: Cells = 
 
   const kinds = Object.keys(changes.first);
   kind.replaceChildren(...kinds.map((value) => element("option", { value }, KINDS[value] ?? value)));
-  kind.closest<HTMLElement>(".field")?.toggleAttribute("hidden", kinds.length < 2);
   kind.addEventListener("change", () => {
     const [a, b] = changes.first[kind.value] ?? first;
     update({ a, b });

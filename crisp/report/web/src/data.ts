@@ -112,6 +112,7 @@ export interface DiffData {
     /** Calls from the root down to the one that changed most surely. */
     path: string[][];
     path_us: number[];
+    path_is_sure: boolean[];
     before_traces: number[];
     before_mean_us: number[];
     after_traces: number[];

@@ -76,7 +76,7 @@ function columns(data: DiffData): Column<Row>[] {
       hint: "the call whose own time on the critical path changed most surely, and by how much",
       numeric: false,
       by: (row) => -Math.abs(at(endpoints.path_us, row.index)),
-      cell: (row) => call(at(endpoints.path, row.index), at(endpoints.path_us, row.index)),
+      cell: (row) => call(data, row.index),
     },
   ];
 }
@@ -86,7 +86,7 @@ function change(data: DiffData, index: number): Child[] {
   const ratio = at(endpoints.ratio, index);
   const text = signed(at(endpoints.change_us, index), "time");
   const percent = ratio === null ? "" : ` (${changed(ratio)})`;
-  return [`${text}${percent}`, element("small", { class: "under" }, doubt(data, index))];
+  return [`${text}${percent}`, element("div", { class: "quiet" }, doubt(data, index))];
 }
 
 /** How sure the change is, in words. */
@@ -100,13 +100,16 @@ export function doubt(data: DiffData, index: number): string {
   return low > 0 || high < 0 ? range : `${range}, could be noise`;
 }
 
-function call(chain: string[], change_us: number): Child[] {
+function call(data: DiffData, index: number): Child[] {
+  const { path, path_us, path_is_sure } = data.endpoints;
+  const chain = at(path, index);
   const last = chain.at(-1);
   if (last === undefined) return [element("span", { class: "quiet" }, "no call changed")];
   const above = chain.slice(0, -1).slice(-3).map(isolated).join(" › ");
   return [
     name(last),
-    ` ${signed(change_us, "time")}`,
+    ` ${signed(at(path_us, index), "time")}`,
+    ...(at(path_is_sure, index) ? [] : [" ", element("span", { class: "thin" }, "could be noise")]),
     element("bdi", { class: "under" }, above ? `below ${above}` : "the request itself"),
   ];
 }
