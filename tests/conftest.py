@@ -14,7 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 GOLDEN = ROOT / "tests" / "golden"
-pytest_plugins = ["tests.engine.cluster"]  # its fixtures serve tests of other folders too
+# Their fixtures serve several modules, the first those of other folders too.
+pytest_plugins = ["tests.engine.cluster", "tests.report.real_sites"]
 IN_CI = os.environ.get("CI", "").lower() not in {"", "0", "false"}
 
 hypothesis.settings.register_profile(

@@ -64,6 +64,7 @@ class EndpointTables:
         data = self.trees.endpoint_data(endpoint, tree, bands)
         errors = self.errors.of(number)
         heat = heat_data(kept, tree, bands)
+        violins = violins_data(kept, tree, self.hosts)
         changes = changes_data(
             tree,
             bands,
@@ -79,13 +80,14 @@ class EndpointTables:
                 "changes": changes,
                 "heat": heat,
                 "errors": errors_data(errors, tree, endpoint.latency_us),
-                "violins": violins_data(kept, tree, self.hosts),
+                "violins": violins,
             },
             shown={
                 "endpoint": endpoint,
                 "bands": bands,
                 "levels": tree.depth,
-                "compare_kinds": len(changes["first"]),
+                "no_hosts": violins["empty"],
+                "compare_kinds": len(changes["first"]) if tree.depth else 0,
                 "kept": kept,
                 "heat_rows": len(heat["rows"]["name"]),
                 "latency": latency_chart(self.latencies.of(number), bands),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from crisp.errors import Reject
 from crisp.report.columns import dicts, rows_of
+from crisp.report.model import Entry, Run
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +65,23 @@ def rejected_of(rejected: pa.Table) -> tuple[Rejected, ...]:
     rows = dicts(rows_of(rejected))
     found = [Rejected(meaning=_meaning(row["reason"]), **row) for row in rows]
     return tuple(sorted(found, key=lambda r: (-r.documents, r.reason)))
+
+
+def ledger_data(
+    run: Run, days: tuple[Day, ...], rejected: tuple[Rejected, ...], entries: tuple[Entry, ...]
+) -> dict[str, Any]:
+    """What the page says, for other tools."""
+    return {
+        "version": 1,
+        "kind": "ledger",
+        "read": run.read,
+        "analysed": run.analysed,
+        "rejected": run.rejected,
+        "filtered": run.filtered,
+        "days": [{**asdict(day), "options": dict(day.options)} for day in days],
+        "reasons": [asdict(row) for row in rejected],
+        "corrections": [asdict(entry) for entry in entries],
+    }
 
 
 def _meaning(reason: str) -> str:

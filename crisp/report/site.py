@@ -17,7 +17,7 @@ from crisp.report.columns import dicts, rows_of
 from crisp.report.model import entries_of, run_of
 from crisp.report.model_bottom_up import bottom_up_data, charts_of
 from crisp.report.model_fleet import NOBODY, Endpoint, endpoints_of, fleet_data, names_of
-from crisp.report.model_ledger import days_of, rejected_of
+from crisp.report.model_ledger import days_of, ledger_data, rejected_of
 from crisp.report.page_files import write, write_page
 from crisp.report.pages import Pages, bundle, check_jaeger_url
 from crisp.report.shares import write_endpoints
@@ -90,5 +90,11 @@ def _write_fleet(
             owned="owner" in fleet["endpoints"],
         )
         + write_page(pages, target / "bottom-up", apis, charts=charts)
-        + write_page(pages, target / "ledger", None, days=days, rejected=rejected)
+        + write_page(
+            pages,
+            target / "ledger",
+            ledger_data(pages.run, days, rejected, pages.entries),
+            days=days,
+            rejected=rejected,
+        )
     )

@@ -115,7 +115,13 @@ def test_search_is_literal_and_tells_the_matched_share(endpoint: Page) -> None:
 
 
 def test_tooltip_tells_about_a_frame(endpoint: Page) -> None:
-    endpoint.locator('#flame g.frame[name^="price::quote"]').hover()
+    frame = endpoint.locator('#flame g.frame[name^="price::quote"]')
+    frame.scroll_into_view_if_needed()
+    # scrolling hides the tooltip, and tells so only with the next picture
+    endpoint.evaluate(
+        "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+    )
+    frame.hover()
     tip = endpoint.get_by_role("tooltip")
     expect(tip).to_contain_text("price::quote")
     expect(tip).to_contain_text("5 of 40 traces")

@@ -63,10 +63,11 @@ def heat(page: Page, shop: Marts, tmp_path: Path) -> Page:
 
 
 def heads(page: Page) -> list[str]:
-    return page.locator(".heat-head").evaluate_all(
+    found: list[str] = page.locator(".heat-head").evaluate_all(
         "all => all.map(h => h.querySelector('bdi').textContent + ' '"
         " + h.querySelector('b').textContent)"
     )
+    return found
 
 
 def drawn_levels(page: Page) -> list[list[int]]:

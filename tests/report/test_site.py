@@ -47,6 +47,7 @@ def test_site_has_a_page_per_endpoint_and_counts_its_bytes(shop: Marts, tmp_path
         "index.html",
         "index.json",
         "ledger.html",
+        "ledger.json",
     }
     assert site == Site(
         index=str(tmp_path / "site" / "index.html"),

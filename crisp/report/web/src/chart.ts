@@ -38,11 +38,12 @@ export function createChart(
   let zoomed = 0;
   let following = false; // true while the chart is told to zoom, so that it does not tell back
 
+  const height = CELL * Math.min(tree.depth, LEVEL_LIMIT) + 2;
   const label = (node: FlameNode<Frame>): string => look.label(node.data);
   const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
   const chart = flamegraph<Frame>()
     .width(place.clientWidth)
-    .height(CELL * Math.min(tree.depth, LEVEL_LIMIT) + 2)
+    .height(height)
     .cellHeight(CELL)
     .minFrameSize(1)
     .inverted(true)
@@ -65,8 +66,18 @@ export function createChart(
     chart.zoomTo(node);
     following = false;
   };
+  const fit = (): void => {
+    const box = `0 0 ${chart.width()} ${height}`; // on paper the drawing is scaled to its width
+    place.querySelector("svg")?.setAttribute("viewBox", box);
+  };
   observeWidth(place, (width) => {
-    if (shown) chart.width(width).update();
+    chart.width(width);
+    if (!shown) return;
+    chart.update();
+    fit();
+  });
+  addEventListener("beforeprint", () => {
+    settle(place);
   });
   return {
     show: (total, summary) => {
@@ -76,6 +87,8 @@ export function createChart(
       } else {
         place.replaceChildren();
         chart(selection.datum<Frame>(root));
+        settle(place);
+        fit();
       }
       shown = true;
       nodes = nodesByRow(selection.datum() as unknown as FlameNode<Frame>);
@@ -96,6 +109,15 @@ export function createChart(
         .classed("current", (node) => node.data.row === row);
     },
   };
+}
+
+/** Draw now what the library draws some ticks later: paper does not wait for them. */
+function settle(place: HTMLElement): void {
+  for (const frame of place.querySelectorAll("g.frame")) {
+    frame.querySelector("rect")?.setAttribute("width", frame.getAttribute("width") ?? "0");
+    const label = frame.querySelector(".d3-flame-graph-label");
+    if (label) label.textContent = frame.getAttribute("name");
+  }
 }
 
 function nodesByRow(root: FlameNode<Frame>): FlameNode<Frame>[] {

@@ -35,10 +35,7 @@ export function showCompareWhenSeen(tree: CallTree, bandSums: Cells): void {
 /** Show the section. Groups that are bands come first and take their times from `bandSums`. */
 export function showCompare(tree: CallTree, changes: Changes, bandSums: Cells = []): void {
   const first = Object.values(changes.first)[0];
-  if (!first || !tree.paths.id.length) {
-    nothingToCompare();
-    return;
-  }
+  if (!first || !tree.paths.id.length) return; // the page says so
   let choice = choiceOf(location.hash, changes, first);
   let pair: Pair | null = null;
   const kind = byId("compare-kind", HTMLSelectElement);
@@ -112,13 +109,6 @@ export function showCompare(tree: CallTree, changes: Changes, bandSums: Cells = 
     draw();
   });
   draw();
-}
-
-function nothingToCompare(): void {
-  byId("compare").replaceChildren(
-    byId("compare-title"),
-    element("p", { class: "empty" }, "There are no two groups of traces to compare: all traces are in one."),
-  );
 }
 
 /** Groups of a kind that the other side leaves to choose from. */

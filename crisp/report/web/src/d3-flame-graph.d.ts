@@ -18,6 +18,7 @@ declare module "d3-flame-graph" {
 
   export interface FlameGraph<D> {
     (selection: Selection<HTMLElement, D, null, undefined>): void;
+    width(): number;
     width(pixels: number): this;
     height(pixels: number): this;
     cellHeight(pixels: number): this;

@@ -105,11 +105,11 @@ function call(data: DiffData, index: number): Child[] {
   const chain = at(path, index);
   const last = chain.at(-1);
   if (last === undefined) return [element("span", { class: "quiet" }, "no call changed")];
-  const above = chain.slice(0, -1).slice(-3).map(isolated).join(" › ");
+  const caller = chain.at(-2);
   return [
     name(last),
     ` ${signed(at(path_us, index), "time")}`,
     ...(at(path_is_sure, index) ? [] : [" ", element("span", { class: "thin" }, "could be noise")]),
-    element("bdi", { class: "under" }, above ? `below ${above}` : "the request itself"),
+    element("bdi", { class: "under" }, caller === undefined ? "the request itself" : `called by ${isolated(caller)}`),
   ];
 }

@@ -7,6 +7,7 @@ import { showDiff } from "./diff.js";
 import { showEndpoint } from "./endpoint.js";
 import { showErrors } from "./errors.js";
 import { showFleet } from "./fleet.js";
+import { linkSections } from "./sections.js";
 import { showViolins } from "./violins.js";
 
 import "./theme.css";
@@ -17,10 +18,12 @@ import "./charts.css";
 import "./tables.css";
 import "./flame.css";
 import "./frame_colours.css";
+import "./sections.css";
 import "./latency.css";
 import "./violins.css";
 import "./heat.css";
 import "./compare.css";
+import "./print.css";
 
 const data = readData();
 if (data?.kind === "fleet" && data.endpoints.id.length) showFleet(data);
@@ -31,6 +34,7 @@ if (data?.kind === "endpoint") {
   showEndpoint(data);
   showErrors(data);
   showViolins();
+  linkSections();
 }
 
 addEventListener("keydown", (event) => {
