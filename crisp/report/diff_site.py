@@ -8,11 +8,9 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from crisp.report.columns import dicts, rows_of
-from crisp.report.model import entries_of, run_of
 from crisp.report.model_diff import Changed, Diff, diff_data, surest_first
 from crisp.report.page_files import write, write_page
-from crisp.report.pages import Pages, bundle, check_jaeger_url
+from crisp.report.pages import bundle, pages_of
 
 NAV = (("index", "Comparison"),)
 _SEED = 0
@@ -49,14 +47,13 @@ def write_diff(
         CrispError: the front end was never built.
     """
     files = bundle()
-    check_jaeger_url(jaeger_url)
     runs, ledgers = (pa.concat_tables([before[name], after[name]]) for name in ("runs", "ledgers"))
-    pages = Pages(
+    pages = pages_of(
+        runs,
+        ledgers,
         title=title,
         generated_us=generated_us,
         jaeger_url=jaeger_url,
-        run=run_of(runs),
-        entries=entries_of(dicts(rows_of(ledgers))),
         nav=NAV,
     )
     for name, content in files.items():

@@ -12,12 +12,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
+import pyarrow as pa
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from crisp.errors import ConfigError, CrispError
 from crisp.report import charts, model_latency, units
-from crisp.report.model import Entry, Run
+from crisp.report.columns import dicts, rows_of
+from crisp.report.model import Entry, Run, entries_of, run_of
 
 _HERE = Path(__file__).parent
 _BUNDLE = ("app.css", "app.js")
@@ -89,6 +91,31 @@ class Pages:
         page = _environment().get_template(f"{template}.html.jinja")
         csp = self.alone.csp if self.alone else CSP
         return page.render(site=self, csp=csp, data=texts, beside=beside, **shown)
+
+
+def pages_of(
+    runs: pa.Table,
+    ledgers: pa.Table,
+    *,
+    title: str,
+    generated_us: int,
+    jaeger_url: str | None,
+    **more: Any,
+) -> Pages:
+    """What all pages say about these runs; ``more`` are further fields of `Pages`.
+
+    Raises:
+        ConfigError: ``jaeger_url`` is no http or https template with ``{trace_id}``.
+    """
+    check_jaeger_url(jaeger_url)
+    return Pages(
+        title=title,
+        generated_us=generated_us,
+        jaeger_url=jaeger_url,
+        run=run_of(runs),
+        entries=entries_of(dicts(rows_of(ledgers))),
+        **more,
+    )
 
 
 def forward(to: str) -> str:

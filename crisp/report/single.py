@@ -7,12 +7,10 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from crisp.errors import ConfigError
-from crisp.report.columns import dicts, rows_of
 from crisp.report.endpoint_pages import endpoint_tables
-from crisp.report.model import entries_of, run_of
 from crisp.report.model_fleet import NOBODY, Endpoint, endpoints_of, names_of
 from crisp.report.page_files import page_texts
-from crisp.report.pages import Pages, bundle, check_jaeger_url, inlined
+from crisp.report.pages import bundle, inlined, pages_of
 
 _NAMED = 5
 
@@ -33,15 +31,14 @@ def single_page(
         ConfigError: none or several fit, or ``jaeger_url`` is no template.
         CrispError: the front end was never built.
     """
-    check_jaeger_url(jaeger_url)
     endpoints = endpoints_of(marts["fleet"], names_of(marts["endpoint_names"]), owners)
     endpoint = _chosen(endpoints, service, operation)
-    pages = Pages(
+    pages = pages_of(
+        marts["runs"],
+        marts["ledgers"],
         title=title,
         generated_us=generated_us,
         jaeger_url=jaeger_url,
-        run=run_of(marts["runs"]),
-        entries=entries_of(dicts(rows_of(marts["ledgers"]))),
         alone=inlined(bundle()),
     )
     page = endpoint_tables(marts).page(endpoint)

@@ -13,13 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
-from crisp.report.columns import dicts, rows_of
-from crisp.report.model import entries_of, run_of
 from crisp.report.model_bottom_up import bottom_up_data, charts_of
 from crisp.report.model_fleet import NOBODY, Endpoint, endpoints_of, fleet_data, names_of
 from crisp.report.model_ledger import days_of, ledger_data, rejected_of
 from crisp.report.page_files import write, write_page
-from crisp.report.pages import Pages, bundle, check_jaeger_url
+from crisp.report.pages import Pages, bundle, pages_of
 from crisp.report.shares import write_endpoints
 
 
@@ -54,14 +52,13 @@ def write_site(
         CrispError: the front end was never built, or a process that wrote pages was killed.
     """
     files = bundle()
-    check_jaeger_url(jaeger_url)
     endpoints = endpoints_of(marts["fleet"], names_of(marts["endpoint_names"]), owners)
-    pages = Pages(
+    pages = pages_of(
+        marts["runs"],
+        marts["ledgers"],
         title=title,
         generated_us=generated_us,
         jaeger_url=jaeger_url,
-        run=run_of(marts["runs"]),
-        entries=entries_of(dicts(rows_of(marts["ledgers"]))),
     )
     written = sum(write(target / name, content) for name, content in files.items())
     fleet = fleet_data(endpoints, marts["daily"], previous=previous, owned=bool(owners))

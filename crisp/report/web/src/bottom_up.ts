@@ -3,14 +3,8 @@
 import { at, type BottomUpData } from "./data.js";
 import { bar, element, name } from "./dom.js";
 import type { Column } from "./grid.js";
-import { showListing } from "./listing.js";
+import { type Row, rowsOf, showListing } from "./listing.js";
 import { count, micros, share } from "./units.js";
-
-interface Row {
-  service: string;
-  operation: string;
-  index: number;
-}
 
 export function showBottomUp(data: BottomUpData): void {
   const { apis } = data;
@@ -25,11 +19,7 @@ export function showBottomUp(data: BottomUpData): void {
     cell: (row) => [count(at(list, row.index))],
   });
   showListing<Row>({
-    rows: apis.id.map((_, index) => ({
-      index,
-      service: at(apis.service, index),
-      operation: at(apis.operation, index),
-    })),
+    rows: rowsOf(apis),
     columns: [
       { ...number("place", "Rank", "by time on critical paths, weighted by traffic", apis.place), optional: true },
       {

@@ -4,23 +4,13 @@ import { interval, signed } from "./compare_words.js";
 import { at, type DiffData } from "./data.js";
 import { type Child, element, isolated, name } from "./dom.js";
 import type { Column } from "./grid.js";
-import { showListing } from "./listing.js";
+import { type Row, rowsOf, showListing } from "./listing.js";
 import { changed, count, micros, traces } from "./units.js";
-
-interface Row {
-  service: string;
-  operation: string;
-  index: number;
-}
 
 export function showDiff(data: DiffData): void {
   const { endpoints } = data;
   showListing<Row>({
-    rows: endpoints.id.map((_, index) => ({
-      index,
-      service: at(endpoints.service, index),
-      operation: at(endpoints.operation, index),
-    })),
+    rows: rowsOf(endpoints),
     columns: columns(data),
     order: { key: "", descending: false },
     noun: "endpoints",

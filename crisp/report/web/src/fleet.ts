@@ -3,26 +3,14 @@
 import { at, type FleetData } from "./data.js";
 import { bar, element, name } from "./dom.js";
 import type { Column } from "./grid.js";
-import { showListing } from "./listing.js";
+import { type Row, rowsOf, showListing } from "./listing.js";
 import { sparkline } from "./sparkline.js";
 import { changed, count, micros, share } from "./units.js";
-
-interface Row {
-  service: string;
-  operation: string;
-  owner?: string;
-  index: number;
-}
 
 export function showFleet(data: FleetData): void {
   const { endpoints } = data;
   showListing<Row>({
-    rows: endpoints.id.map((_, index) => ({
-      index,
-      service: at(endpoints.service, index),
-      operation: at(endpoints.operation, index),
-      ...(endpoints.owner ? { owner: at(endpoints.owner, index) } : {}),
-    })),
+    rows: rowsOf(endpoints),
     columns: columns(data),
     order: { key: "", descending: false },
     noun: "endpoints",

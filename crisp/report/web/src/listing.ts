@@ -13,6 +13,22 @@ export interface Named {
   owner?: string;
 }
 
+/** A row of data that is kept by column. */
+export interface Row extends Named {
+  index: number;
+}
+
+/** One row for each entry of the lists. */
+export function rowsOf(lists: { service: string[]; operation: string[]; owner?: string[] }): Row[] {
+  const { service, operation, owner } = lists;
+  return service.map((text, index) => ({
+    index,
+    service: text,
+    operation: at(operation, index),
+    ...(owner ? { owner: at(owner, index) } : {}),
+  }));
+}
+
 export interface Listing<R extends Named> {
   rows: R[];
   columns: Column<R>[];
