@@ -86,9 +86,11 @@ def _names(endpoints: int, paths: int) -> pa.Table:
 
 
 def _hosts() -> pa.Table:
-    hosts = [f"host-{n}" for n in range(12)]
-    values = ["sku-a" if n % 2 else "sku-b" for n in range(12)]
-    return pa.table({"host": hosts, "attribute": ["sku"] * 12, "value": values})
+    pairs = [(f"host-{n}", f"service-{s}") for n in range(12) for s in range(61)]
+    hosts, services = zip(*pairs, strict=True)
+    values = ["sku-a" if n % 2 else "sku-b" for n in range(12) for _ in range(61)]
+    attribute = ["sku"] * len(pairs)
+    return pa.table({"host": hosts, "service": services, "attribute": attribute, "value": values})
 
 
 def _all_traces(

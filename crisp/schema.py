@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from crisp.errors import SchemaError
 
-VERSION = 1
+VERSION = 2
 
 _I64, _F64, _TEXT, _BOOL = pa.int64(), pa.float64(), pa.string(), pa.bool_()
 
@@ -142,6 +142,7 @@ ENDPOINT_NAMES = pa.schema(
 HOSTS = pa.schema(
     [
         _column("host", _TEXT, "host"),
+        _column("service", _TEXT, "service whose process said so: others on the host may differ"),
         _column("attribute", _TEXT, "process tag from the allow-list"),
         _column("value", _TEXT, "its value"),
     ]

@@ -28,8 +28,8 @@ class Names:
         self.endpoint_ids = _numbers()
         self.endpoint_services = _numbers()
         self.hosts: list[str] = [""]
-        self.attributes: dict[int, set[tuple[str, str]]] = {}
-        """(attribute, value) pairs seen with each host"""
+        self.attributes: dict[int, set[tuple[str, str, str]]] = {}
+        """(service, attribute, value) seen with each host"""
         self.hosts_of = _numbers()
         """index of the host of each process"""
         self.clocks_of = _numbers()
@@ -57,8 +57,8 @@ class Names:
             self.hosts.append(host)
         for attribute, value in tags.items() if host else ():
             if attribute in self._attributes and value not in (None, ""):
-                pairs = self.attributes.setdefault(self._hosts[host], set())
-                pairs.add((attribute, str(value)))
+                seen = self.attributes.setdefault(self._hosts[host], set())
+                seen.add((process.serviceName, attribute, str(value)))
         self.hosts_of.append(self._hosts[host])
         self.clocks_of.append(self._clocks.setdefault(clock, len(self._clocks)))
         operations = self._operations.setdefault(process.serviceName, {})

@@ -26,7 +26,7 @@ _ORDER = {
     "call_paths": ("depth", "path_id"),
     "calls": ("caller_id", "endpoint_id"),
     "endpoint_names": ("service", "operation"),
-    "hosts": ("host", "attribute", "value"),
+    "hosts": ("host", "service", "attribute", "value"),
     "rejects": ("source", "position", "trace_id", "reason", "detail"),
 }
 _SLIM = pa.schema(

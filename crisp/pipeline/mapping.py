@@ -160,9 +160,9 @@ def _rest(state: _Shard) -> Iterator[tuple[str, pa.RecordBatch]]:
         ]
         yield "endpoint_names", _with_day(arrow.rows(rows, schema.ENDPOINT_NAMES), day)
         hosts = [
-            {"host": names.hosts[i], "attribute": attribute, "value": value}
+            {"host": names.hosts[i], "service": service, "attribute": attribute, "value": value}
             for i in sorted(state.hosts[day])
-            for attribute, value in sorted(names.attributes.get(i, ()))
+            for service, attribute, value in sorted(names.attributes.get(i, ()))
         ]
         yield "hosts", _with_day(arrow.rows(hosts, schema.HOSTS), day)
     counts = state.counts

@@ -109,7 +109,7 @@ _ORDER = {
     "kept_paths": ("endpoint_id", "tree_id", "path_id", "host"),
     "errors": ("endpoint_id", "path_id"),
     "reach": ("endpoint_id", "place"),
-    "hosts": ("host", "attribute", "value"),
+    "hosts": ("host", "service", "attribute", "value"),
     "call_paths": ("depth", "path_id"),
     "endpoint_names": ("service", "operation"),
 }
@@ -179,7 +179,14 @@ def _tables(
     )
     hosts = engine.keep(engine.sql(sql("lake_distinct"), schema.HOSTS, rows=lake_table("hosts")))
     versions = engine.keep(
-        engine.sql(sql("versions"), VERSIONS, paths=paths, call_paths=named_paths, hosts=hosts)
+        engine.sql(
+            sql("versions"),
+            VERSIONS,
+            paths=paths,
+            call_paths=named_paths,
+            endpoint_names=names,
+            hosts=hosts,
+        )
     )
     compared = dated if len(days) > 1 else engine.table(day_edges([]))
     members = engine.keep(

@@ -56,10 +56,10 @@ def violins_data(kept: Kept, tree: Tree, hosts: HostValues) -> dict[str, Any]:
     """
     endpoints: list[dict[str, Any]] = []
     for name, times in _by_endpoint(kept, tree):
-        found = [_attribute(times, hosts, i) for i in range(len(hosts.attributes))]
+        service, operation = tree.names[name]
+        found = [_attribute(times, hosts, i, service) for i in range(len(hosts.attributes))]
         shown = [attribute for attribute in found if attribute is not None]
         if shown:
-            service, operation = tree.names[name]
             endpoints.append({"service": service, "operation": operation, "attributes": shown})
         if len(endpoints) == _ENDPOINTS:
             break
@@ -111,9 +111,9 @@ def _by_endpoint(kept: Kept, tree: Tree) -> list[tuple[int, _Times]]:
     return [(name, _Times(time_us[cut], weight[cut], keys[cut] % hosts)) for name, cut in cuts]
 
 
-def _attribute(times: _Times, hosts: HostValues, place: int) -> dict[str, Any] | None:
+def _attribute(times: _Times, hosts: HostValues, place: int, service: str) -> dict[str, Any] | None:
     """One attribute as shown; None where fewer than 2 values were seen, or too many hosts."""
-    code = hosts.of_host[place][times.host]
+    code = hosts.of(place, service, times.host)
     known = code >= 0
     codes, counts = np.unique(code[known], return_counts=True)
     name = hosts.attributes[place]

@@ -32,7 +32,7 @@ KEYS = {
     "kept_paths": ("endpoint_id", "tree_id", "path_id", "host"),
     "errors": ("endpoint_id", "path_id"),
     "reach": ("endpoint_id", "place"),
-    "hosts": ("host", "attribute", "value"),
+    "hosts": ("host", "service", "attribute", "value"),
 }
 
 
@@ -62,7 +62,7 @@ def check_marts(
         for row in rows(where.lake, "call_paths", day)
     }
     band = slow.bands_of(trees, edges)
-    version = slow_kept.versions(trees, list(hosts.values()), parent)
+    version = slow_kept.versions(trees, list(hosts.values()), parent, names)
     members = slow_kept.members(by_day, version)
     chosen = slow_kept.kept(trees, band, version, kept)
     cells = slow_kept.kept_paths(trees, chosen)

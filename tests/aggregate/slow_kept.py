@@ -25,16 +25,20 @@ def latencies(trees: list[Row], band: dict[int, int]) -> list[Row]:
     ]
 
 
-def versions(trees: list[Row], hosts: list[Row], parent: dict[int, int]) -> dict[int, str]:
-    """Version by tree: the one that the host of its root tells, if it tells just one."""
-    told = grouped([row for row in hosts if row["value"]], "host", "attribute")
+def versions(
+    trees: list[Row], hosts: list[Row], parent: dict[int, int], names: dict[int, tuple[str, str]]
+) -> dict[int, str]:
+    """Version by tree: the one that the root's service tells of its host, if it tells just one."""
+    told = grouped([row for row in hosts if row["value"]], "host", "service", "attribute")
     found = {}
     for tree in trees:
         (root,) = (path for path in tree["paths"] if parent[path["path_id"]] == 0)
+        service, _ = names[tree["endpoint_id"]]
         for attribute in ("service.version", "version"):
-            values = {row["value"] for row in told.get((root["host"], attribute), ())}
-            if len(values) == 1:
-                found[tree["tree_id"]] = values.pop()
+            values = {row["value"] for row in told.get((root["host"], service, attribute), ())}
+            if values:
+                if len(values) == 1:
+                    found[tree["tree_id"]] = values.pop()
                 break
     return found
 

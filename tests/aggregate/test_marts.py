@@ -68,7 +68,13 @@ def documents(draw: st.DrawFn) -> list[Json]:
                         ],
                     },
                     "p2": {"serviceName": "x", "tags": [{"key": "hostname", "value": "h3"}]},
-                    "p3": {"serviceName": "y"},
+                    "p3": {
+                        "serviceName": "y",
+                        "tags": [
+                            {"key": "hostname", "value": host},
+                            {"key": "service.version", "value": "y"},
+                        ],
+                    },
                 },
             }
         )
@@ -89,6 +95,32 @@ def test_marts_agree_with_their_slow_definitions(
         options = AggregateOptions(edges=edges, exemplars=exemplars, kept=kept)
         aggregated(out, result.days, options)
         check_marts(out, result.days, edges, exemplars, kept)
+
+
+def test_a_version_is_that_of_the_service_not_of_its_host(tmp_path: Path) -> None:
+    """On h1 the shop tells none, on h2 one, on h3 two of service.version, which hide its version;
+    a store with a version of its own runs on all three."""
+    made = []
+    for number, (host, tags) in enumerate(
+        [
+            ("h1", {}),
+            ("h2", {"version": "2"}),
+            ("h3", {"service.version": "3", "version": "9"}),
+            ("h3", {"service.version": "4", "version": "9"}),
+        ]
+    ):
+        one = trace(f"t{number}")
+        for process, more in (("p1", tags), ("p2", {"service.version": "7"})):
+            one["processes"][process]["tags"] = [
+                {"key": key, "value": value} for key, value in {"hostname": host, **more}.items()
+            ]
+        made.append(one)
+    (tmp_path / "in.json").write_bytes(lines(made))
+    result = analysed([tmp_path / "in.json"], tmp_path)
+    marts = aggregated(tmp_path)
+    check_marts(tmp_path, result.days)
+    found = {row["trace_id"]: row["version"] for row in rows(marts, "kept")}
+    assert found == {"t0": "", "t1": "2", "t2": "", "t3": ""}
 
 
 def test_a_window_of_some_days_holds_these_alone(tmp_path: Path) -> None:

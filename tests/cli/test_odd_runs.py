@@ -144,8 +144,8 @@ def test_a_host_is_filed_under_the_days_it_was_seen_on(
     (tmp_path / "a.jsonl").write_bytes(lines(given))
     crisp("analyse", tmp_path / "a.jsonl", "-o", out)
     days = ("2023-11-15", "2023-11-16")
-    hosts = [[row["host"] for row in _rows(out, day, "hosts")] for day in days]
-    assert hosts == [["h1"], ["h2"]]
+    hosts = [{row["host"] for row in _rows(out, day, "hosts")} for day in days]
+    assert hosts == [{"h1"}, {"h2"}]
 
 
 def _on_host(trace_id: str, host: str, day: int) -> Json:

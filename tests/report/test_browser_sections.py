@@ -41,7 +41,10 @@ def on_hosts(shop: Marts, names: tuple[str, ...] = ("h1", "h2"), traces: int = 4
         ),
         "hosts": table(
             "hosts",
-            *({"host": h, "attribute": "sku", "value": f"sku of {h}"} for h in names),
+            *(
+                {"host": h, "service": "db", "attribute": "sku", "value": f"sku of {h}"}
+                for h in names
+            ),
         ),
     }
 

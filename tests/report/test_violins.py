@@ -161,9 +161,9 @@ def kept_of(cells: Observed, weight: list[float] | None = None) -> Kept:
 def known(**hosts: str) -> pa.Table:
     """The mart of hosts: ``h1="zone=a sku=x"``."""
     rows = [
-        {"host": host, "attribute": pair.split("=")[0], "value": pair.split("=")[1]}
+        {"host": host, "service": "db", "attribute": attribute, "value": value}
         for host, pairs in hosts.items()
-        for pair in pairs.split()
+        for attribute, value in (pair.split("=") for pair in pairs.split())
     ]
     return pa.Table.from_pylist(rows, schema=HOSTS)
 
@@ -174,6 +174,15 @@ SHOP = tree_of(("shop", "buy"), ("db", "read"))
 def shown(cells: Observed, hosts: pa.Table, weight: list[float] | None = None) -> dict[str, Any]:
     kept = kept_of(cells, weight)
     return violins_data(kept, SHOP, host_values(hosts, kept.hosts))
+
+
+def test_what_one_service_says_of_a_host_says_nothing_of_another() -> None:
+    """Both run on h1 and h2; only db names its versions."""
+    hosts = ("h1", "h2")
+    cells = [(i, path, hosts[i % 2], 100 + i) for i in range(40) for path in (0, 1)]
+    data = shown(cells, known(h1="version=1", h2="version=2"))
+    found = {e["service"]: [a["attribute"] for a in e["attributes"]] for e in data["endpoints"]}
+    assert found == {"shop": ["host"], "db": ["host", "version"]}
 
 
 def by_zone(slow_ms: int, fast_ms: int, each: int = 20) -> Observed:
