@@ -194,8 +194,12 @@ class AggregateOptions:
             raise ConfigError(f"bands must ascend from 0 to 100, not {list(self.edges)}")
         if self.exemplars < 1:
             raise ConfigError(f"exemplars must be at least 1, not {self.exemplars}")
-        if not 1 <= self.kept <= MOST_KEPT:
-            raise ConfigError(f"kept must be in [1, {MOST_KEPT}], not {self.kept}")
+        bands = len(self.edges) - 1
+        if not bands <= self.kept <= MOST_KEPT:  # a band without any would not be spoken for
+            raise ConfigError(
+                f"kept must be at least {bands}, one for each band, and at most {MOST_KEPT}, not"
+                f" {self.kept}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,7 +57,8 @@ def day_edges(days: Sequence[str]) -> pa.Table:
 
 
 def limits(exemplars: int, kept: int) -> pa.Table:
-    """How many examples are kept of each call path, and how many traces of each endpoint whole."""
+    """How many examples are kept of each call path, how many traces of each endpoint whole, and how
+    many entries are named for each interior endpoint."""
     return _table({"exemplars": [exemplars], "kept": [kept], "reach": [_REACH]}, _LIMITS)
 
 

@@ -204,6 +204,7 @@ def report_options(
     title: str | None,
     jaeger_url: str | None,
     owners: Path | None = None,
+    with_owners: bool = True,
 ) -> ReportOptions:
     """What the pages say, from the file and the options.
 
@@ -213,7 +214,7 @@ def report_options(
     found = load_settings(settings)["report"] | given({"title": title, "jaeger_url": jaeger_url})
     named = found.pop("owners", None)
     file = owners or (named and Path(named))
-    return ReportOptions(**found, owners=load_owners(file) if file else {})
+    return ReportOptions(**found, owners=load_owners(file) if file and with_owners else {})
 
 
 def engine_options(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -11,13 +12,15 @@ import typer
 from crisp.cli import arguments as a
 from crisp.cli import differences, show, windows
 from crisp.errors import ConfigError, CrispError
+from crisp.locations import is_url
 from crisp.options import EngineOptions
 
 if TYPE_CHECKING:
     from crisp.pipeline.diff import Side
 
 _SIDE = re.compile(
-    r"(?P<out>.+?)(?:@(?P<first>\d{4}-\d\d-\d\d)(?:\.\.(?P<last>\d{4}-\d\d-\d\d))?)?"
+    r"(?P<out>.+?)(?:@(?P<first>\d{4}-\d\d-\d\d)(?:\.\.(?P<last>\d{4}-\d\d-\d\d))?)?",
+    re.DOTALL,
 )
 _LIMIT = re.compile(r"\+?(\d{1,6}(?:\.\d{1,6})?) ?%?")
 _SHAPE = "a folder or URL, perhaps with days: out, out@2026-11-20, out@2026-11-14..2026-11-20"
@@ -78,14 +81,14 @@ def diff(
         shared=out if place.name == "spark" else str(engines.scratch(out)),
         scratch=engines.scratch(out),
         options=a.run_options(settings).aggregate,
-        report=a.report_options(settings, title=title, jaeger_url=jaeger_url),
+        report=a.report_options(settings, title=title, jaeger_url=jaeger_url, with_owners=False),
         generated_us=time.time_ns() // 1000,
     )
     failed = [row for row in found.changed if limit is not None and row.is_slower_by(limit)]
     differences.table(found)
     show.result(
         differences.record(found, failed, round(time.time() - began, 3)),
-        f"{len(found.changed)} endpoints compared; open {found.index}",
+        f"{differences.counted(len(found.changed))} compared; open {found.index}",
         as_json=as_json,
     )
     if limit is not None and not found.changed:
@@ -99,6 +102,8 @@ def _side(text: str, place: EngineOptions) -> Side:
     from crisp.pipeline.diff import Side
     from crisp.pipeline.engines import reachable
 
+    if not is_url(text) and Path(text).exists():
+        return Side(out=reachable(text, place))
     found = _SIDE.fullmatch(text)
     if not found:
         raise ConfigError(f"{text!r} is not {_SHAPE}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,16 +17,17 @@ if TYPE_CHECKING:
     from crisp.report.diff_site import DiffSite
     from crisp.report.model_diff import Changed
 
-_ROWS, _NAMED = 20, 5
+_ROWS, _NAMED, _LONG = 20, 5, 2_000
 
 
 def table(found: DiffSite) -> None:
     """The largest changes, sure ones first, on stderr."""
-    console = Console(stderr=True, highlight=False)
+    # A log is searched, not looked at: lines there are as long as what they say.
+    console = Console(stderr=True, highlight=False, width=None if sys.stderr.isatty() else _LONG)
     if found.changed:
         console.print(_table(found.changed[:_ROWS]))
     if len(found.changed) > _ROWS:
-        console.print(f"and {len(found.changed) - _ROWS:,} more endpoints")
+        console.print(f"and {counted(len(found.changed) - _ROWS)} more")
     for word, names in (("new", found.new), ("gone", found.gone)):
         if names:
             console.print(Text(f"{word}: {_listed(names)}"))
@@ -35,7 +37,7 @@ def _table(rows: Sequence[Changed]) -> Table:
     shown = Table(box=None, pad_edge=False, header_style="bold")
     shown.add_column("endpoint", overflow="fold")
     for heading in ("traces", "mean", "change", "95 % interval"):
-        shown.add_column(heading, justify="right")
+        shown.add_column(heading, justify="right", no_wrap=True)
     shown.add_column("call that changed most surely", overflow="fold")
     for row in rows:
         shown.add_row(
@@ -74,6 +76,11 @@ def _call(row: Changed) -> str:
 
 def _signed(us: float) -> str:
     return ("\u2212" if us < 0 else "+") + duration(round(abs(us)))
+
+
+def counted(endpoints: int) -> str:
+    """So many endpoints, in words."""
+    return f"{endpoints:,} {'endpoint' if endpoints == 1 else 'endpoints'}"
 
 
 def record(found: DiffSite, failed: Sequence[Changed], seconds: float) -> dict[str, Any]:

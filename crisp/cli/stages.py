@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -221,11 +220,11 @@ def report(
     jaeger_url: a.JaegerUrl = None,
     owners: a.Owners = None,
     single_file: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
             metavar="FILE.html",
-            help="Write one endpoint, that of --service and --operation, into one file to mail or"
-            " attach, and leave the site alone.",
+            help="Write one endpoint, that of --service and --operation, into one file (or URL) to"
+            " mail or attach, and leave the site alone.",
         ),
     ] = None,
     service: Annotated[
@@ -258,9 +257,7 @@ def report(
             generated_us=now_us,
             options=options,
         )
-        show.result(
-            {"file": str(single_file), "bytes": written}, f"open {single_file}", as_json=as_json
-        )
+        show.result({"file": single_file, "bytes": written}, f"open {single_file}", as_json=as_json)
         return
     if service is not None or operation is not None:
         raise ConfigError("--service and --operation choose the endpoint of --single-file")

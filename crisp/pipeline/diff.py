@@ -11,15 +11,18 @@ import pyarrow as pa
 
 from crisp import store
 from crisp.engine import Engine
-from crisp.locations import Location, join
+from crisp.errors import ConfigError
+from crisp.locations import Location, is_url, join, plain
 from crisp.options import AggregateOptions, ReportOptions
 from crisp.pipeline.marts import aggregate
 from crisp.pipeline.publish import check_site, load_marts
 from crisp.pipeline.run import places
-from crisp.pipeline.windows import window
+from crisp.pipeline.windows import Window, window
 from crisp.report.diff_site import DiffSite, write_diff
 from crisp.report.pages import forward
 from crisp.store.publishing import publish
+
+_KIND = b'"kind":"diff"'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +62,17 @@ def diff(
 
     Raises:
         LakeError: a side holds no such day.
-        ConfigError: the address of traces is no template.
+        ConfigError: the address of traces is no template, or ``out``/diff holds something else.
         CrispError: the front end was never built.
     """
     check_site(report)
+    place = join(out, "diff")
+    _check_place(place)
+    shown = [window(places(side.out).lake, side.first, side.last) for side in (before, after)]
     with store.staging(shared) as tables:
         marts = [
-            _merged(side, join(tables, name), engines, options)
-            for side, name in ((before, "before"), (after, "after"))
+            _merged(side, days, join(tables, name), engines, options)
+            for side, days, name in zip((before, after), shown, ("before", "after"), strict=True)
         ]
     with store.staging(scratch) as folder:
         new = Path(folder) / "pages"
@@ -80,20 +86,39 @@ def diff(
             generated_us=generated_us,
             jaeger_url=report.jaeger_url,
         )
-        index = publish(new, join(out, "diff"), forward)
+        index = publish(new, place, forward)
     return DiffSite(index=index, changed=written.changed, new=written.new, gone=written.gone)
+
+
+def _check_place(place: Location) -> None:
+    """Refuse a folder of this machine that holds something else: it would be replaced.
+
+    In an object store pages lie beside what else is there.
+    """
+    if is_url(place):
+        return
+    folder = Path(plain(place))
+    if not (folder.exists() or folder.is_symlink()):
+        return
+    index = folder / "index.json"
+    if folder.is_symlink() or not folder.is_dir():
+        raise ConfigError(f"{place}: is no folder; choose another with --out")
+    if any(folder.iterdir()) and not (index.is_file() and _KIND in index.read_bytes()):
+        raise ConfigError(
+            f"{place}: holds something else than a comparison, which would be replaced;"
+            " choose another folder with --out"
+        )
 
 
 def _merged(
     side: Side,
+    shown: Window,
     place: Location,
     engines: Callable[[], AbstractContextManager[Engine]],
     options: AggregateOptions,
 ) -> dict[str, pa.Table]:
-    lake = places(side.out).lake
-    shown = window(lake, side.first, side.last)
     with engines() as made:
-        aggregate(lake, place, shown, made, options)
+        aggregate(places(side.out).lake, place, shown, made, options)
     return load_marts(place, shown.days[-1])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from crisp import arrow, schema, store
-from crisp.errors import LakeError
-from crisp.locations import Location, filesystem, is_url
+from crisp.errors import ConfigError, LakeError
+from crisp.locations import Location, filesystem, is_url, plain
 from crisp.options import ReportOptions
 from crisp.report.pages import bundle, check_jaeger_url, forward
 from crisp.report.single import single_page
@@ -48,13 +49,14 @@ def load_marts(marts: Location, day: str) -> dict[str, pa.Table]:
 
 def fleet_before(marts: Location, day: str) -> pa.Table | None:
     """The fleet of the newest window that ends before the one that ends on ``day`` begins; None
-    where there is none, or it was written with other tables."""
+    where there is none, or it cannot be read: it only says what changed since."""
     first = store.run_record(marts, day)["days"][0]
     earlier = [end for end in store.days(marts) if end < first]
-    if not earlier or not store.is_readable(marts, earlier[-1]):
+    if not earlier:
         return None
-    with store.reading(marts, [earlier[-1]]) as versions:
+    with suppress(LakeError), store.reading(marts, [earlier[-1]]) as versions:
         return _mart(store.files(marts, earlier[-1], "fleet", versions[earlier[-1]]), "fleet")
+    return None
 
 
 def _mart(files: Sequence[str], name: str) -> pa.Table:
@@ -94,7 +96,7 @@ def check_site(options: ReportOptions) -> None:
 
 def report_endpoint(
     marts: Location,
-    file: Path,
+    file: Location,
     *,
     service: str | None,
     operation: str | None,
@@ -107,7 +109,8 @@ def report_endpoint(
     The file appears whole or not at all.
 
     Raises:
-        ConfigError: ``service`` and ``operation`` do not choose just one endpoint.
+        ConfigError: ``service`` and ``operation`` do not choose just one endpoint, or ``file`` is a
+            folder.
     """
     check_site(options)
     html = single_page(
@@ -119,14 +122,24 @@ def report_endpoint(
         jaeger_url=options.jaeger_url,
         owners=options.owners,
     ).encode()
+    if is_url(file):
+        system, path = filesystem(file)
+        system.pipe_file(path, html)
+    else:
+        _replace(Path(plain(file)), html)
+    return len(html)
+
+
+def _replace(file: Path, content: bytes) -> None:
+    if file.is_dir():
+        raise ConfigError(f"{file}: is a folder; name a file")
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside = file.with_name(f".{file.name}.{os.getpid()}")
+    aside = file.with_name(f".crisp-{os.getpid()}")
     try:
-        aside.write_bytes(html)
+        aside.write_bytes(content)
         aside.replace(file)
     finally:
         aside.unlink(missing_ok=True)
-    return len(html)
 
 
 def report(

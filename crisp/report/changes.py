@@ -15,10 +15,10 @@ from crisp.report.bootstrap import (
     Flags,
     Interval,
     Sample,
+    deviations_for,
     intervals,
     parts,
     strayed,
-    surely_doubtful,
 )
 from crisp.report.columns import Floats, Ints
 
@@ -47,7 +47,7 @@ class Change:
     path: int
     change_us: float
     interval_us: Interval | None
-    """None where too few traces are kept to tell"""
+    """of all calls compared at once; None where too few traces are kept to tell"""
     share: float
     """change of its part of the mean latency"""
     share_interval: Interval | None
@@ -62,21 +62,6 @@ class Comparison:
     interval_us: Interval | None
     changes: tuple[Change, ...]
     """surest first: by distance from 0, then by size, then by name"""
-
-
-def compare(
-    a: Group,
-    b: Group,
-    *,
-    seed: int,
-    names: Sequence[tuple[str, str]] | None = None,
-    most: int = 30,
-    replicates: int = REPLICATES,
-) -> Comparison:
-    """What changed from ``a`` to ``b``; see `compare_all`."""
-    return compare_all([a, b], [(0, 1)], seed=seed, names=names, most=most, replicates=replicates)[
-        0
-    ]
 
 
 def compare_all(
@@ -101,9 +86,14 @@ def compare_all(
         for place in sorted({place for pair in pairs for place in pair})
     }
     return [
-        _Pair(drawn[a], drawn[b], rows).comparison(names, most)
+        _Pair(drawn[a], drawn[b], rows, _changed(groups[a], groups[b])).comparison(names, most)
         for (a, b), rows in zip(pairs, wanted, strict=True)
     ]
+
+
+def _changed(a: Group, b: Group) -> int:
+    """Call paths that are compared: those whose mean is not the same in both."""
+    return int((a.exclusive_us / a.traces != b.exclusive_us / b.traces).sum())
 
 
 def _candidates(a: Group, b: Group, most: int) -> Ints:
@@ -141,9 +131,10 @@ class _Drawn:
 class _Pair:
     """Two groups and the paths that may have changed between them."""
 
-    def __init__(self, a: _Drawn, b: _Drawn, rows: Ints) -> None:
+    def __init__(self, a: _Drawn, b: _Drawn, rows: Ints, compared: int) -> None:
         self.a, self.b = a, b
         self.rows = rows
+        self.deviations = deviations_for(compared)
         self.columns = np.searchsorted(a.paths, rows)
         self.change_us = (b.time_us - a.time_us)[self.columns]
 
@@ -153,7 +144,9 @@ class _Pair:
         latency = b.latency_us - a.latency_us
         near: list[Interval | None] = [None]
         if a.strayed and b.strayed:
-            near = _together(latency, b.strayed.latency_us - a.strayed.latency_us, [True])
+            near = _together(
+                latency, b.strayed.latency_us - a.strayed.latency_us, [True], deviations_for(1)
+            )
         return Comparison(
             change_us=float(latency[0]),
             interval_us=near[0],
@@ -162,7 +155,12 @@ class _Pair:
 
     def _surest(self, names: Sequence[tuple[str, str]] | None, most: int) -> list[int]:
         """Places of the surest changes in order."""
-        distance = self._distances(most)
+        distance = np.zeros(len(self.rows))
+        if self.a.strayed and self.b.strayed:
+            moved = _moved(self.a.strayed.time_us, self.b.strayed.time_us, self.columns)
+            low, high = intervals(self.change_us, moved, self.deviations)
+            told = self.a.told(self.columns) & self.b.told(self.columns)
+            distance = np.where(told, np.maximum(np.maximum(low, -high), 0.0), 0.0)
         key = [
             (-far, -large, names[row] if names else ("", ""), row, place)
             for place, (far, large, row) in enumerate(
@@ -176,27 +174,6 @@ class _Pair:
         ]
         return [place for *_, place in sorted(key)[:most]]
 
-    def _distances(self, most: int) -> Floats:
-        """How far changes are from 0; 0 also for those that cannot be among the ``most`` surest.
-
-        Intervals cost most of the time, so they are worked out for the largest changes first. A
-        smaller change than the distances found so far cannot come between them.
-        """
-        distance = np.zeros(len(self.rows))
-        if not (self.a.strayed and self.b.strayed):
-            return distance
-        moved = _moved(self.a.strayed.time_us, self.b.strayed.time_us, self.columns)
-        told = self.a.told(self.columns) & self.b.told(self.columns)
-        size = np.abs(self.change_us)
-        some = np.flatnonzero(told & ~surely_doubtful(self.change_us, moved))
-        some = some[np.argsort(-size[some], kind="stable")]
-        first, rest = some[:most], some[most:]
-        distance[first] = _distance(self.change_us[first], moved[:, first])
-        if len(rest):
-            rest = rest[size[rest] >= distance[first].min()]
-            distance[rest] = _distance(self.change_us[rest], moved[:, rest])
-        return distance
-
     def _described(self, places: list[int]) -> tuple[Change, ...]:
         columns = self.columns[places]
         change = self.change_us[places]
@@ -206,8 +183,8 @@ class _Pair:
         a, b = self.a.strayed, self.b.strayed
         if a and b:
             told = (self.a.told(columns) & self.b.told(columns)).tolist()
-            near = _together(change, _moved(a.time_us, b.time_us, columns), told)
-            share_near = _together(share, _moved(a.share, b.share, columns), told)
+            near = _together(change, _moved(a.time_us, b.time_us, columns), told, self.deviations)
+            share_near = _together(share, _moved(a.share, b.share, columns), told, self.deviations)
         return tuple(
             Change(path=row, change_us=us, interval_us=us_near, share=part, share_interval=beside)
             for row, us, us_near, part, beside in zip(
@@ -221,21 +198,18 @@ class _Pair:
         )
 
 
-def _distance(change: Floats, moved: Floats) -> Floats:
-    low, high = intervals(change, moved)
-    return np.maximum(np.maximum(low, -high), 0.0)
-
-
 def _moved(a: Floats, b: Floats, columns: Ints) -> Floats:
     return b[:, columns] - a[:, columns]
 
 
-def _together(change: Floats, moved: Floats, told: list[bool]) -> list[Interval | None]:
-    low, high = intervals(change, moved)
+def _together(
+    change: Floats, moved: Floats, told: list[bool], deviations: float
+) -> list[Interval | None]:
+    low, high = intervals(change, moved, deviations)
     return [
         Interval(*ends) if known else None
         for *ends, known in zip(low.tolist(), high.tolist(), told, strict=True)
     ]
 
 
-__all__ = ["Change", "Comparison", "Group", "Interval", "Sample", "compare", "compare_all"]
+__all__ = ["Change", "Comparison", "Group", "Interval", "Sample", "compare_all"]

@@ -27,10 +27,6 @@ _COLUMNS = (
 )
 
 
-_REACHED = 20
-"""Entry endpoints that are named for one API, those it costs most."""
-
-
 def bottom_up_data(
     bottom_up: pa.Table, reach: pa.Table, endpoints: tuple[Endpoint, ...]
 ) -> dict[str, Any]:
@@ -58,7 +54,7 @@ def _reach(apis: list[int], reach: pa.Table, endpoints: tuple[Endpoint, ...]) ->
     kept = [
         row
         for row in dicts(rows_of(reach, ("place", "entry_id")))
-        if row["place"] <= _REACHED and row["endpoint_id"] in place and row["entry_id"] in entry_of
+        if row["endpoint_id"] in place and row["entry_id"] in entry_of
     ]
     kept.sort(key=lambda row: place[row["endpoint_id"]])
     used = {row["entry_id"] for row in kept}

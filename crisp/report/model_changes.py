@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
@@ -65,8 +65,16 @@ def differences(tree: Tree, groups: Sequence[Group], *, seed: int) -> dict[str, 
 
     Sums of bands are left out, as the page has them with its tree. Of a pair ``a`` comes first in
     the groups and changes are from it to ``b``. ``first`` is by kind the pair to show first: the
-    fastest and the slowest band that is not thin, else the last two groups that have traces.
+    fastest and the slowest band that is not thin (where all are, the one with most traces), else
+    the last two groups that have traces.
     """
+    return differences_data(groups, comparisons(tree, groups, seed=seed))
+
+
+def comparisons(
+    tree: Tree, groups: Sequence[Group], *, seed: int
+) -> dict[tuple[int, int], Comparison]:
+    """All pairs of one kind that have traces, by the places of both groups."""
     names = [tree.names[name] for name in tree.name]
     pairs = [
         (a, b)
@@ -74,17 +82,24 @@ def differences(tree: Tree, groups: Sequence[Group], *, seed: int) -> dict[str, 
         if groups[a].kind == groups[b].kind and groups[a].traces and groups[b].traces
     ]
     compared: dict[tuple[int, int], Comparison] = {}
-    kinds = list(dict.fromkeys(group.kind for group in groups))
-    for kind in kinds:
+    for kind in dict.fromkeys(group.kind for group in groups):
         of_kind = [pair for pair in pairs if groups[pair[0]].kind == kind]
         most = _SHOWN.get(kind, _SHOWN_ELSE)
         results = compare_all(groups, of_kind, seed=seed, names=names, most=most)
         compared.update(zip(of_kind, results, strict=True))
+    return {pair: compared[pair] for pair in pairs}
+
+
+def differences_data(
+    groups: Sequence[Group], compared: Mapping[tuple[int, int], Comparison]
+) -> dict[str, Any]:
+    """Groups and what changed between them, as the page reads it."""
+    kinds = list(dict.fromkeys(group.kind for group in groups))
     return {
         "thin": THIN,
         "groups": [_group_data(group) for group in groups],
         "first": {kind: first for kind in kinds if (first := _first(kind, groups)) is not None},
-        "pairs": [_pair_data(pair, compared[pair]) for pair in pairs],
+        "pairs": [_pair_data(pair, found) for pair, found in compared.items()],
     }
 
 
@@ -95,7 +110,8 @@ def _first(kind: str, groups: Sequence[Group]) -> tuple[int, int] | None:
     if kind != "band":
         return places[-2], places[-1]
     slow = [place for place in places[1:] if groups[place].traces >= THIN]
-    return places[0], (slow or places)[-1]
+    most = max(places[1:], key=lambda place: groups[place].traces)
+    return places[0], slow[-1] if slow else most
 
 
 def _group_data(group: Group) -> dict[str, Any]:

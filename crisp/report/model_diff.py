@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crisp.report.changes import Comparison, Group, Sample, compare
+from crisp.report.changes import Comparison, Group, Sample
 from crisp.report.columns import Grouped, group, hex_id
 from crisp.report.kept import Kept, KeptTables, kept_tables
 from crisp.report.model import THIN
-from crisp.report.model_changes import differences
+from crisp.report.model_changes import comparisons, differences_data
 from crisp.report.model_fleet import Endpoint, endpoints_of, names_of
 from crisp.report.paths import CallPaths, Tree
 
@@ -124,9 +124,9 @@ class Diff:
                 continue
             tree = self._tree(number)
             groups = self.before.group(number, tree), self.after.group(number, tree)
-            found = compare(*groups, seed=seed, names=[tree.names[name] for name in tree.name])
-            changed = _changed(self.before.endpoints[number], endpoint, tree, found)
-            yield changed, _tree_data(endpoint, tree), differences(tree, groups, seed=seed)
+            found = comparisons(tree, groups, seed=seed)
+            changed = _changed(self.before.endpoints[number], endpoint, tree, found[0, 1])
+            yield changed, _tree_data(endpoint, tree), differences_data(groups, found)
 
     def _tree(self, endpoint_id: int) -> Tree:
         rows = [side.cct.of(endpoint_id) for side in (self.before, self.after)]

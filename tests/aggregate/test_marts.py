@@ -92,6 +92,7 @@ def test_marts_agree_with_their_slow_definitions(
         (out / "in.json").write_bytes(lines(made))
         result = analysed([out / "in.json"], out, path=PathOptions(all_paths=all_paths))
         check_lake(out, result)
+        kept += len(edges) - 2  # at least one for each band
         options = AggregateOptions(edges=edges, exemplars=exemplars, kept=kept)
         aggregated(out, result.days, options)
         check_marts(out, result.days, edges, exemplars, kept)
@@ -121,6 +122,22 @@ def test_a_version_is_that_of_the_service_not_of_its_host(tmp_path: Path) -> Non
     check_marts(tmp_path, result.days)
     found = {row["trace_id"]: row["version"] for row in rows(marts, "kept")}
     assert found == {"t0": "", "t1": "2", "t2": "", "t3": ""}
+
+
+def test_20_entries_are_named_for_an_api(tmp_path: Path) -> None:
+    """Of 25 that call it, those on whose paths it is longest."""
+    made = []
+    for number in range(25):
+        one = trace(f"t{number}", latency=1_000 + 10 * number)
+        one["spans"][0]["operationName"] = f"GET /{number}"
+        made.append(one)
+    (tmp_path / "in.json").write_bytes(lines(made))
+    result = analysed([tmp_path / "in.json"], tmp_path)
+    marts = aggregated(tmp_path)
+    check_marts(tmp_path, result.days)
+    names = {row["endpoint_id"]: row["operation"] for row in rows(marts, "endpoint_names")}
+    found = [row for row in rows(marts, "reach") if names[row["endpoint_id"]] == "find"]
+    assert [names[row["entry_id"]] for row in found] == [f"GET /{n}" for n in range(24, 4, -1)]
 
 
 def test_a_window_of_some_days_holds_these_alone(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_the_table_is_for_people(crisp: Crisp, days: Path, tmp_path: Path) -> No
     table = " ".join(found.err.split())
     assert "shop::buy 70 → 70 1.5 ms → 1.8 ms +300 µs (+19.6%)" in table
     assert "stock::stock +300 µs" in table
-    assert found.out == f"1 endpoints compared; open {tmp_path}/d/diff/index.html\n"
+    assert found.out == f"1 endpoint compared; open {tmp_path}/d/diff/index.html\n"
 
 
 @pytest.mark.parametrize(("limit", "code"), [("+19%", 1), ("19.5", 1), ("+20%", 0), ("300%", 0)])
@@ -135,6 +135,62 @@ def test_a_second_comparison_takes_the_place_of_the_first(
     for _ in range(2):
         crisp("diff", f"{days}@{FIRST}", f"{days}@{SECOND}", "-o", tmp_path / "d")
     assert sorted(path.name for path in (tmp_path / "d").iterdir()) == [".lock", "diff"]
+
+
+@pytest.mark.parametrize("what", ["folder", "lakes", "file", "link"])
+def test_what_is_no_comparison_is_never_replaced(
+    crisp: Crisp, days: Path, tmp_path: Path, what: str
+) -> None:
+    place = tmp_path / "d" / "diff"
+    place.parent.mkdir()
+    if what == "folder":
+        place.mkdir()
+        (place / "notes.txt").write_text("precious")
+    elif what == "lakes":
+        days.rename(place)
+    elif what == "file":
+        place.write_text("precious")
+    else:
+        (tmp_path / "elsewhere").mkdir()
+        place.symlink_to(tmp_path / "elsewhere")
+    out = place if what == "lakes" else days
+    before = sorted(tmp_path.rglob("*"))
+    found = crisp("diff", f"{out}@{FIRST}", f"{out}@{SECOND}", "-o", place.parent)
+    assert found.code == 2
+    assert str(place) in found.err
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_comparison_that_fails_leaves_nothing(crisp: Crisp, days: Path, tmp_path: Path) -> None:
+    assert crisp("diff", days, "nowhere", "-o", tmp_path / "d").code == 1
+    assert not (tmp_path / "d").exists()
+
+
+def test_a_folder_may_be_called_like_a_day(crisp: Crisp, days: Path, tmp_path: Path) -> None:
+    named = days.rename(tmp_path / f"out@{FIRST}")
+    found = crisp("diff", f"{named}@{FIRST}", f"{named}@{SECOND}", "-o", tmp_path / "d", "--json")
+    assert found.json["endpoints"][0]["change_us"] == 300
+    found = crisp("diff", named, named, "-o", tmp_path / "d", "--json")
+    assert found.json["endpoints"][0]["before"]["traces"] == 140
+
+
+def test_owners_are_not_asked_for(crisp: Crisp, days: Path, tmp_path: Path) -> None:
+    (tmp_path / "crisp.toml").write_text('[report]\nowners = "not-there.toml"\n')
+    sides = (f"{days}@{FIRST}", f"{days}@{SECOND}")
+    assert (
+        crisp("diff", *sides, "-o", tmp_path / "d", "--settings", tmp_path / "crisp.toml").code == 0
+    )
+
+
+def test_a_log_holds_long_names_in_one_line(crisp: Crisp, tmp_path: Path) -> None:
+    name = "POST /v1/" + "very-long-segment/" * 12
+    made = [request(n, day, 0, name) for n in range(30) for day in (DAY, SECOND_DAY)]
+    (tmp_path / "in").write_bytes(lines(made))
+    crisp("analyse", tmp_path / "in", "-o", tmp_path / "out")
+    sides = (f"{tmp_path}/out@{FIRST}", f"{tmp_path}/out@{SECOND}")
+    found = crisp("diff", *sides, "-o", tmp_path / "d")
+    (line,) = (line for line in found.err.splitlines() if f"shop::{name}" in line)
+    assert "30 → 30" in line
 
 
 def test_nothing_in_common_is_no_success(crisp: Crisp, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import fsspec
 import pytest
 
 from tests.cli.conftest import Crisp
@@ -122,6 +123,33 @@ def test_the_change_is_against_the_window_before(crisp: Crisp, tmp_path: Path) -
     assert changes == [pytest.approx(0.25)]
     assert crisp("report", out, "--date", "2023-11-15").code == 0
     assert "change_ratio" not in data_of(out / "site" / "index.html")["endpoints"]
+
+
+def test_an_earlier_window_that_is_damaged_is_left_out(crisp: Crisp, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    for name, made in (("a", day_of(DAY, 1_000)), ("b", day_of(SECOND_DAY, 1_250))):
+        (tmp_path / name).write_bytes(lines(made))
+        assert crisp("run", tmp_path / name, "-o", out).code == 0
+    (earlier,) = (out / "marts").glob("date=2023-11-15/*/fleet/*.parquet")
+    earlier.write_bytes(b"junk")
+    assert crisp("report", out).code == 0
+    assert "change_ratio" not in data_of(out / "site" / "index.html")["endpoints"]
+
+
+def test_one_file_is_no_folder(crisp: Crisp, made: Path, tmp_path: Path) -> None:
+    options = ("--operation", "GET /cart", "--single-file")
+    found = crisp("report", made, *options, tmp_path)
+    assert found.code == 2
+    assert "is a folder" in found.err
+    long = tmp_path / ("x" * 240 + ".html")
+    assert crisp("report", made, *options, long).code == 0
+    assert long.is_file()
+
+
+def test_one_file_may_lie_at_a_url(crisp: Crisp, made: Path) -> None:
+    options = ("--operation", "GET /cart", "--single-file")
+    assert crisp("report", made, *options, "memory://mail/cart.html").code == 0
+    assert fsspec.filesystem("memory").cat_file("/mail/cart.html").startswith(b"<!doctype html>")
 
 
 def test_marts_without_a_table_say_what_to_do(crisp: Crisp, made: Path) -> None:

@@ -14,18 +14,25 @@ from crisp.pipeline.engines import engine
 from crisp.synth import SynthOptions, parse_fault, write
 from tests.running import analysed
 
-KINDS = ("slow:factor=1.5,fraction=0.5", "serialise:", "retry-storm:", "cold-cache:")
+SLOW = "slow:factor=1.5,fraction=0.5"
+CASES = [
+    *((SLOW, seed) for seed in range(4)),
+    *((kind, seed) for kind in ("serialise:", "retry-storm:", "cold-cache:") for seed in (0, 1)),
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: str(kind).partition(":")[0])
-def test_the_first_row_lies_on_a_planted_path(kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kind", "seed"), CASES, ids=[f"{kind.partition(':')[0]}-{seed}" for kind, seed in CASES]
+)
+def test_the_first_row_lies_on_a_planted_path(kind: str, seed: int, tmp_path: Path) -> None:
     """Half of the requests have the fault; those before it are compared with those after."""
     options = SynthOptions(
         day=date(2022, 1, 1),
         traces=1_000,
         endpoints=3,
         spans=60,
+        seed=seed,
         faults=(parse_fault(kind),),
     )
     write(options, tmp_path / "in")

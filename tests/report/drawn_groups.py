@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from crisp.report.changes import Group, Sample
+from crisp.report.changes import REPLICATES, Comparison, Group, Sample, compare_all
 
 
 def group_of(
@@ -33,3 +33,19 @@ def group_of(
             exclusive_us=times[rows][trace, path],
         ),
     )
+
+
+def compare(
+    a: Group,
+    b: Group,
+    *,
+    seed: int,
+    names: Sequence[tuple[str, str]] | None = None,
+    most: int = 30,
+    replicates: int = REPLICATES,
+) -> Comparison:
+    """The one pair of two groups."""
+    (found,) = compare_all(
+        [a, b], [(0, 1)], seed=seed, names=names, most=most, replicates=replicates
+    )
+    return found

@@ -100,6 +100,14 @@ def test_link_restores_bands_zoom_and_search(endpoint: Page) -> None:
     expect(endpoint.locator("#matched")).to_have_text("62.5 % matched: 25.0 ms in 1 call path")
 
 
+def test_skipping_to_the_content_keeps_the_view(endpoint: Page) -> None:
+    endpoint.locator("#search").fill("db")
+    endpoint.get_by_role("link", name="Skip to content").press("Enter")
+    expect(endpoint.locator("main")).to_be_focused()
+    expect(endpoint.locator("#search")).to_have_value("db")
+    assert hash_of(endpoint) == {"search": ["db"]}
+
+
 def test_search_is_literal_and_tells_the_matched_share(endpoint: Page) -> None:
     search, matched = endpoint.locator("#search"), endpoint.locator("#matched")
     search.fill("E")  # shop::buy does not match; price and db, below cart, do

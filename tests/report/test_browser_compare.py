@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import parse_qs
 
@@ -150,6 +151,68 @@ def test_row_shows_its_frame_also_when_that_needs_the_other_width(
     expect(reset).to_be_enabled()
     reset.click()
     expect(reset).to_be_disabled()
+
+
+def test_focus_goes_with_what_is_shown_in_the_flame_graph(
+    page: Page, shop: Marts, tmp_path: Path
+) -> None:
+    compare = opened(page, with_changes(shop), tmp_path, "#compare=day:2026-01-01:2026-01-02")
+    gone = compare.locator("#compare-one-sided > div").nth(1)
+    gone.get_by_role("button").first.press("Enter")
+    expect(compare.get_by_label("Frames as wide as in")).to_have_value("a")
+    expect(compare.locator("#compare-title")).to_be_focused()
+    compare.get_by_role("button", name="Details").first.press("Enter")
+    compare.get_by_role("button", name="Show in flame graph").press("Enter")
+    expect(compare.locator("#compare-title")).to_be_focused()
+
+
+def test_zoom_stands_in_the_address_and_back_undoes_it(compare: Page) -> None:
+    compare.locator("#compare-by").select_option("share")
+    compare.locator('#compare-flame g.frame[name^="cart::get"]').click()
+    zoomed = {"compare-by": ["share"], "compare-path": ["000000000000000c"]}
+    assert hash_of(compare) == zoomed
+    compare.reload()
+    compare.locator("#compare").scroll_into_view_if_needed()
+    reset = compare.locator("#compare-reset")
+    expect(reset).to_be_enabled()
+    assert set(colours(compare)) == {"shop::buy", "cart::get", "db::read"}
+    compare.go_back()
+    expect(reset).to_be_disabled()
+    assert len(colours(compare)) == 4
+    assert hash_of(compare) == {"compare-by": ["share"]}
+
+
+def test_order_stands_in_the_address_and_a_third_click_undoes_it(compare: Page) -> None:
+    surest = rows(compare)
+    change = compare.locator("#compare-table").get_by_role("button", name="Change")
+    change.click()
+    change.click()
+    assert [row[0] for row in rows(compare)] == ["get", "buy", "quote", "read"]
+    assert hash_of(compare) == {"compare-sort": ["change"]}
+    compare.reload()
+    compare.locator("#compare").scroll_into_view_if_needed()
+    head = compare.locator("#compare-table th", has_text="Change")
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    change.press("Enter")
+    assert rows(compare) == surest
+    assert hash_of(compare) == {}
+    expect(head).not_to_have_attribute("aria-sort", re.compile(""))
+    expect(change).to_be_focused()
+
+
+def test_back_leaves_open_rows_and_the_order_as_they_are(compare: Page) -> None:
+    changes = compare.locator("#compare-table")
+    changes.get_by_role("button", name="Change").click()
+    changes.get_by_role("button", name="Details").first.click()
+    compare.locator('#flame g.frame[name^="cart::get"]').click()
+    opened_row = changes.locator("tr.details").first.element_handle()
+    compare.go_back()
+    expect(compare.locator("#trail")).to_have_text("whole request")
+    assert opened_row.is_visible()  # the very same element
+    assert hash_of(compare) == {"compare-sort": ["-change"]}
+    compare.get_by_role("button", name="Swap A and B").click()
+    expect(changes.locator(".detail")).to_have_count(1)
+    expect(changes.locator("[aria-sort=descending]")).to_contain_text("Change")
 
 
 def test_tooltip_names_both_sides_and_how_sure(compare: Page) -> None:

@@ -26,10 +26,13 @@ TRACES = {
 }
 
 
-def with_kept(marts: Marts) -> Marts:
-    """The marts with `TRACES` kept of their endpoint 1; trace cc failed."""
+Traces = dict[tuple[str, int, int], dict[int, tuple[int, int]]]
+
+
+def with_kept(marts: Marts, traces: Traces = TRACES) -> Marts:
+    """The marts with these traces kept of their endpoint 1; trace cc failed."""
     kept, paths = [], []
-    for number, ((trace_id, band, latency), held) in enumerate(TRACES.items(), 1):
+    for number, ((trace_id, band, latency), held) in enumerate(traces.items(), 1):
         tree = {"endpoint_id": 1, "tree_id": number}
         row = {"trace_id": trace_id, "root_span_id": f"s{number}", "start_us": 0, "version": ""}
         row |= {"band": band, "latency_us": 1_000 * latency, "error": trace_id == "cc"}
@@ -54,7 +57,7 @@ def opened(page: Page, marts: Marts, target: Path, jaeger_url: str | None = None
 
 def seen(page: Page) -> None:
     page.locator("#heat-section").scroll_into_view_if_needed()
-    page.locator(".heat-head").first.wait_for()
+    page.locator(".heat-head, #heat-map .empty:visible").first.wait_for()
 
 
 @pytest.fixture
@@ -155,17 +158,73 @@ def test_rows_sort_by_percentile_and_metric_and_a_link_restores_it(heat: Page) -
     expect(heat.locator("#heat-sort")).to_have_value("p95")
 
 
-def test_a_name_sorts_the_columns_and_back_undoes_it(heat: Page) -> None:
+def test_a_name_sorts_the_columns_and_once_more_undoes_it(heat: Page) -> None:
     heat.locator(".heat-head", has_text="get").click()
     assert drawn_levels(heat)[2] == [6, 5, 0, 0]  # aa 3 ms, bb 1 ms, then by latency
     assert drawn_levels(heat)[3] == [0, 0, 6, 0]
     assert hash_of(heat) == {"heat-row": ["cart::get"]}
     expect(heat.locator("#heat-count")).to_contain_text("columns sorted by cart::get")
-    heat.go_back()
+    heat.locator(".heat-head", has_text="get").click()
     assert drawn_levels(heat) == BY_LATENCY
     heat.locator(".heat-head", has_text="get").click()
     heat.get_by_role("button", name="Columns by latency").click()
     assert drawn_levels(heat) == BY_LATENCY
+
+
+def test_pointing_at_a_name_leaves_it_there_to_be_clicked(heat: Page) -> None:
+    head = heat.locator(".heat-head", has_text="get").element_handle()
+    heat.mouse.move(*spot(heat, 2, -3))
+    drawn_levels(heat)  # waits for the picture
+    assert head.evaluate("head => head.isConnected && head.matches('.marked')")
+    heat.mouse.move(2, 2)
+    drawn_levels(heat)
+    assert not head.evaluate("head => head.matches('.marked')")
+
+
+def test_back_undoes_a_zoom_and_nothing_else(heat: Page) -> None:
+    steps = heat.evaluate("history.length")
+    heat.locator(".heat-head", has_text="get").click()
+    assert heat.evaluate("history.length") == steps
+    heat.locator('#flame g.frame[name^="cart::get"]').click()
+    heat.locator("#heat-search").fill("e")
+    heat.locator("#search").fill("db")
+    heat.get_by_role("button", name="Only P75\u2013P100").click()
+    kept = {"bands": ["1"], "heat-row": ["cart::get"], "heat-search": ["e"], "search": ["db"]}
+    zoomed = kept | {"path": ["000000000000000c"]}
+    assert hash_of(heat) == zoomed
+    heat.go_back()
+    expect(heat.locator("#trail")).to_have_text("whole request")
+    assert hash_of(heat) == kept
+    expect(heat.locator("#search")).to_have_value("db")
+    expect(heat.locator("#heat-search")).to_have_value("e")
+    heat.go_forward()
+    expect(heat.locator("#trail")).to_have_text("buyget")
+    assert hash_of(heat) == zoomed
+
+
+def test_a_link_opened_in_the_page_is_taken_whole_and_back_too(heat: Page) -> None:
+    heat.locator("#search").fill("db")
+    heat.evaluate("location.hash = '#bands=1&heat-search=cart'")
+    expect(heat.locator("#heat-search")).to_have_value("cart")
+    expect(heat.locator("#search")).to_have_value("")
+    heat.go_back()
+    expect(heat.locator("#heat-search")).to_have_value("")
+    expect(heat.locator("#search")).to_have_value("db")
+    assert hash_of(heat) == {"search": ["db"]}
+
+
+def test_where_no_endpoint_holds_time_it_says_so(page: Page, shop: Marts, tmp_path: Path) -> None:
+    heat = opened(page, with_kept(shop, {("aa", 0, 0): {11: (0, 0)}}), tmp_path)
+    expect(heat.locator("#heat-count")).to_have_text(
+        "1 trace. Percentiles of so few are single requests: 19 traces more are needed."
+    )
+    expect(heat.locator("#heat-map .empty")).to_have_text("No endpoint holds time in these traces.")
+    heat.locator("#heat-details summary").click()
+    expect(heat.locator("#heat-table .empty")).to_have_text(
+        "No endpoint holds time in these traces."
+    )
+    lead = heat.locator("#heat-section .lead")
+    expect(lead).to_contain_text("1 of 40 traces is shown")
 
 
 def test_search_is_literal_and_tells_what_is_left(heat: Page) -> None:
@@ -309,6 +368,7 @@ def test_hostile_names_show_as_text(page: Page, hostile: Marts, tmp_path: Path) 
     write_site(marts, tmp_path, title="x", generated_us=0)
     page.goto(next(tmp_path.glob("endpoint/*-0000000000000064.html")).as_uri())
     seen(page)
+    expect(page.locator("#heat-section .lead")).to_contain_text("The only trace is shown.")
     shown = page.locator("#heat-map").text_content() or ""
     assert all((name["operation"] or "(no name)") in shown for name in names)
     page.mouse.click(*spot(page, 0, 0))

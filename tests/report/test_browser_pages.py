@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Literal
 
@@ -32,11 +33,19 @@ def test_fleet_searches_sorts_and_filters(page: Page, hostile: Marts, tmp_path: 
     page.locator("#service").select_option("javascript:alert(3)")
     expect(rows).to_have_count(1)
     page.locator("#service").select_option("")
+    first_order = rows.all_inner_texts()
     page.get_by_role("button", name="Endpoint").click()
     expect(rows.first).to_contain_text("../../etc/passwd")
     page.get_by_role("button", name="Endpoint").click()
     expect(rows.last).to_contain_text("../../etc/passwd")
     assert page.url.endswith("#sort=-name")
+    head = page.locator("th", has_text="Endpoint")
+    expect(head).to_have_attribute("title", re.compile("click again for the first order"))
+    page.get_by_role("button", name="Endpoint").press("Enter")
+    assert rows.all_inner_texts() == first_order
+    assert "#" not in page.url
+    expect(page.get_by_role("button", name="Endpoint")).to_be_focused()
+    expect(page.locator("[aria-sort]")).to_have_count(0)
 
 
 def test_fleet_shows_changes_since_the_window_before(

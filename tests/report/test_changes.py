@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
-from crisp.report.changes import Comparison, Group, Interval, Sample, compare, compare_all
-from tests.report.drawn_groups import group_of
+from crisp.report.changes import Comparison, Group, Interval, Sample, compare_all
+from tests.report.drawn_groups import compare, group_of
 
 
 def distance(interval: Interval | None) -> float:
@@ -50,15 +50,15 @@ def test_exact_sums_decide_the_change_not_the_kept_traces() -> None:
 
 def test_interval_of_two_traces_by_hand() -> None:
     # A mean of two draws of {0, 2d} strays by -d, 0 or d, with chances 1/4, 1/2, 1/4. The other
-    # group does not stray. 1 - sum p^2 = 1/2, so it is widened by the square root of 2.
-    found = compare(group_of([[100], [100]]), group_of([[100], [300]]), seed=3)
+    # group does not stray. 1 - sum p^2 = 1/2, so it is widened by the square root of 2: twice the
+    # mean square of the moves to one side is 2 * 1/4 * 2 d^2 = d^2, and 1.96 d the distance.
+    found = compare(group_of([[100], [100]]), group_of([[100], [300]]), seed=3, replicates=20_000)
     assert found.change_us == 100
-    assert found.interval_us == pytest.approx((100 - 100 * 2**0.5, 100 + 100 * 2**0.5))
-    # Each of both kept traces stands for 8 of 16: a quarter of the width... of 2 is sqrt(2 / 16).
+    assert found.interval_us == pytest.approx((100 - 196, 100 + 196), abs=4)
+    # Each of both kept traces stands for 8 of 16: it strays sqrt(2 / 16) times as far.
     many = group_of([[100], [300]] * 8, kept=[0, 1], weight=[8.0, 8.0])
-    found = compare(group_of([[100], [100]]), many, seed=3)
-    width = 100 * 2**0.5 * (2 / 16) ** 0.5
-    assert found.interval_us == pytest.approx((100 - width, 100 + width))
+    found = compare(group_of([[100], [100]]), many, seed=3, replicates=20_000)
+    assert found.interval_us == pytest.approx((100 - 69.3, 100 + 69.3), abs=2)
 
 
 def test_swapped_groups_change_the_other_way() -> None:

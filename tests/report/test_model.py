@@ -136,26 +136,6 @@ def test_apis_name_the_endpoints_they_slow(shop: Marts) -> None:
     assert reach["share"] == pytest.approx([4 / 7, 9 / 70])
 
 
-def test_at_most_20_endpoints_are_named_for_an_api(shop: Marts) -> None:
-    rows = [
-        {"endpoint_id": 3, "entry_id": i, "place": 26 - i, "traces": 1, "exclusive_us": i}
-        for i in range(1, 26)
-    ]
-    reach = pa.Table.from_pylist(
-        [row | {"latency_us": 100} for row in rows], schema=shop["reach"].schema
-    )
-    one = shop["fleet"].to_pylist()[0]
-    fleet = pa.Table.from_pylist(
-        [one | {"endpoint_id": i} for i in range(1, 26)], schema=shop["fleet"].schema
-    )
-    data = bottom_up_data(shop["bottom_up"], reach, endpoints_of(fleet, {}))
-    assert data["reach"]["api"] == [0] * 20
-    named = [data["entries"]["page"][entry] for entry in data["reach"]["entry"]]
-    assert named[0] == "shop-buy-0000000000000019"  # the 25th, which comes first
-    assert len(set(named)) == 20
-    assert data["reach"]["share"][0] == 0.25
-
-
 def earlier(shop: Marts, **changes: float) -> pa.Table:
     row = shop["fleet"].to_pylist()[0] | {"p50_us": 8_000.0} | changes
     return pa.Table.from_pylist([row], schema=shop["fleet"].schema)
