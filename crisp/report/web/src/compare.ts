@@ -3,12 +3,14 @@
 import type { CallTree } from "./calls.js";
 import { createCompareFlame } from "./compare_flame.js";
 import { type By, type Changes, type Pair, pairOf } from "./compare_pair.js";
-import { showChanges, showOneSided } from "./compare_table.js";
+import { createChangesTable, showOneSided } from "./compare_table.js";
 import { caution, sentence } from "./compare_words.js";
 import { at, type Cells, readPart } from "./data.js";
 import { byId, element } from "./dom.js";
+import { type Order, orderText, parseOrder } from "./grid.js";
+import { goTo } from "./sections.js";
 import { whenSeen } from "./seen.js";
-import { addressFields, showInAddress } from "./view.js";
+import { addressFields, type Fields, showInAddress, whenAddressChanges } from "./view.js";
 
 const KINDS: Record<string, string> = {
   band: "Latency bands",
@@ -22,6 +24,8 @@ interface Choice {
   b: number;
   by: By;
   width: "a" | "b";
+  /** Of the changes; null for the surest first. */
+  order: Order | null;
 }
 
 /** Show the section when it comes into view; `bandSums` are times by band and path. */
@@ -44,19 +48,28 @@ export function showCompare(tree: CallTree, changes: Changes, bandSums: Cells = 
   const width = byId("compare-width", HTMLSelectElement);
   const reset = byId("compare-reset", HTMLButtonElement);
 
-  const flame = createCompareFlame(byId("compare-flame"), byId("compare-legend"), tree, (row) => {
-    reset.disabled = row === 0;
-  });
-  const zoom = (row: number): void => {
+  let zoomed = 0;
+  const zoomFields = (): Fields => ({ "compare-path": zoomed > 0 ? at(tree.paths.id, zoomed) : null });
+  const zoomTo = (row: number): void => {
     const drawn = pair?.[choice.width].total[row] ?? 0;
     if (drawn === 0) update({ width: choice.width === "a" ? "b" : "a" });
-    flame.zoom(row);
-    reset.disabled = row === 0;
+    zoomed = row;
+    showInAddress(zoomFields());
+    showZoom();
+  };
+  const flame = createCompareFlame(byId("compare-flame"), byId("compare-legend"), tree, zoomTo);
+  const showZoom = (): void => {
+    flame.zoom(zoomed);
+    reset.disabled = zoomed === 0;
   };
   const zoomFromTable = (row: number): void => {
-    zoom(row);
-    byId("compare-title").scrollIntoView({ block: "start" });
+    zoomTo(row);
+    goTo(byId("compare-title"));
   };
+  const table = createChangesTable(byId("compare-table"), tree, zoomFromTable, (order) => {
+    choice = { ...choice, order };
+    showInAddress(fields());
+  });
   const draw = (): void => {
     pair = pairOf(tree, changes, bandSums, choice.a, choice.b);
     if (!pair) return;
@@ -73,11 +86,12 @@ export function showCompare(tree: CallTree, changes: Changes, bandSums: Cells = 
     byId("compare-caution").textContent = notes.filter(Boolean).join(" ");
     flame.show(pair, choice.by, pair[choice.width]);
     showOneSided(byId("compare-one-sided"), tree, pair, zoomFromTable);
-    showChanges(byId("compare-table"), tree, pair, choice.by, zoomFromTable);
+    table.show(pair, choice.by, choice.order);
   };
+  const fields = (): Fields => fieldsOf(choice, changes, first);
   const update = (next: Partial<Choice>): void => {
     choice = { ...choice, ...next };
-    showInAddress(fieldsOf(choice, changes, first), false);
+    showInAddress(fields());
     draw();
   };
 
@@ -102,13 +116,20 @@ export function showCompare(tree: CallTree, changes: Changes, bandSums: Cells = 
     update({ width: width.value === "a" ? "a" : "b" });
   });
   reset.addEventListener("click", () => {
-    zoom(0);
+    zoomTo(0);
   });
-  addEventListener("popstate", () => {
+  const restore = (): void => {
     choice = choiceOf(location.hash, changes, first);
     draw();
-  });
-  draw();
+  };
+  const restoreZoom = (): void => {
+    zoomed = Math.max(0, tree.paths.id.indexOf(addressFields(location.hash).get("compare-path") ?? ""));
+    showZoom();
+  };
+  whenAddressChanges(fields, restore);
+  whenAddressChanges(zoomFields, restoreZoom);
+  restore();
+  restoreZoom();
 }
 
 /** Groups of a kind that the other side leaves to choose from. */
@@ -131,20 +152,18 @@ export function choiceOf(hash: string, changes: Changes, first: [number, number]
     b,
     by: fields.get("compare-by") === "share" ? "share" : "time",
     width: fields.get("compare-width") === "a" ? "a" : "b",
+    order: parseOrder(fields.get("compare-sort")),
   };
 }
 
 /** The fields of a choice in the address; those of the first view are null. */
-export function fieldsOf(
-  choice: Choice,
-  changes: Changes,
-  first: [number, number],
-): Record<string, string | null> {
+export function fieldsOf(choice: Choice, changes: Changes, first: [number, number]): Fields {
   const same = choice.a === first[0] && choice.b === first[1];
   return {
     compare: same ? null : pairText(changes, choice.a, choice.b),
     "compare-by": choice.by === "share" ? "share" : null,
     "compare-width": choice.width === "a" ? "a" : null,
+    "compare-sort": orderText(choice.order),
   };
 }
 

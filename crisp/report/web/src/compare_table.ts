@@ -5,28 +5,41 @@ import { type By, type Change, doubtful, type Means, onlyIn, type Pair, type Pat
 import { amount, interval, signed, withInterval } from "./compare_words.js";
 import { at } from "./data.js";
 import { type Child, element, isolated, name } from "./dom.js";
-import { type Column, createGrid } from "./grid.js";
+import { type Column, createGrid, type Order } from "./grid.js";
 import { call, nameOf } from "./ranking.js";
 import { count, micros } from "./units.js";
 
 const PAGE = 15;
 const ONE_SIDED = 8;
 
-export function showChanges(
+export interface ChangesTable {
+  /** Show the changes of a pair; null is for the surest first. */
+  show(pair: Pair, by: By, order: Order | null): void;
+}
+
+export function createChangesTable(
   place: HTMLElement,
   tree: CallTree,
-  pair: Pair,
-  by: By,
   onZoom: (row: number) => void,
-): void {
-  createGrid<PathChange>(place, {
-    columns: columns(tree, pair, by),
+  onOrder: (order: Order | null) => void,
+): ChangesTable {
+  let shown: Pair | null = null;
+  const grid = createGrid<PathChange>(place, {
+    columns: [],
     order: { key: "surest", descending: false },
     page: PAGE,
     empty: "No call path changed: both groups spend the same time in each.",
     rowKey: ({ row }) => String(row),
-    details: ({ row }) => details(tree, pair, row, onZoom),
-  }).show(pair.changes);
+    details: ({ row }) => (shown ? details(tree, shown, row, onZoom) : []),
+    onOrder,
+  });
+  return {
+    show: (pair, by, order) => {
+      shown = pair;
+      grid.setOrder(order);
+      grid.show(pair.changes, columns(tree, pair, by));
+    },
+  };
 }
 
 function columns(tree: CallTree, pair: Pair, by: By): Column<PathChange>[] {

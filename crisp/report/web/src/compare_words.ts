@@ -61,8 +61,11 @@ export function sentence(tree: CallTree, pair: Pair): string {
     .filter((found) => !doubtful(found.time) && found.time.value * value > 0)
     .sort((one, two) => Math.abs(two.time.value) - Math.abs(one.time.value))[0];
   if (!most) return `${text} No single call path clearly explains it.`;
-  const [service, operation] = nameOf(tree, most.row);
-  return `${text} ${isolated(`${service}::${operation}`)} explains ${micros(Math.abs(most.time.value))} of it.`;
+  const name = isolated(nameOf(tree, most.row).join("::"));
+  const size = micros(Math.abs(most.time.value));
+  if (Math.abs(most.time.value) <= Math.abs(value)) return `${text} ${name} explains ${size} of it.`;
+  const [own, others] = value > 0 ? ["more", "faster"] : ["less", "slower"];
+  return `${text} ${name} alone takes ${size} ${own}; other calls became ${others}.`;
 }
 
 /** What keeps the numbers of a group from being trusted; "" where nothing does. */

@@ -11,7 +11,7 @@ import { createOutline } from "./outline.js";
 import { createRanking } from "./ranking.js";
 import { createTrail } from "./trail.js";
 import { count, micros, share } from "./units.js";
-import { EVERYTHING, parseView, showInAddress, type View, viewFields } from "./view.js";
+import { EVERYTHING, parseView, showInAddress, type View, viewFields, whenAddressChanges } from "./view.js";
 
 export function showEndpoint(data: EndpointData): void {
   const missing = nothingToShow(data);
@@ -23,16 +23,16 @@ export function showEndpoint(data: EndpointData): void {
   const rowOf = new Map(data.paths.id.map((id, row) => [id, row]));
   const search = byId("search", HTMLInputElement);
   const reset = byId("reset", HTMLButtonElement);
-  const update = (changes: Partial<View>, step = false): void => {
+  const update = (changes: Partial<View>): void => {
     const next = { ...view, ...changes };
     const before = view;
     view = next;
-    showInAddress(viewFields(view), step);
+    showInAddress(viewFields(view));
     draw(before);
   };
   const zoomTo = (row: number): void => {
     const id = row > 0 ? at(data.paths.id, row) : null;
-    if (id !== view.zoom) update({ zoom: id }, true);
+    if (id !== view.zoom) update({ zoom: id });
   };
 
   const chooser = createChooser(data, (bands) => {
@@ -73,7 +73,7 @@ export function showEndpoint(data: EndpointData): void {
   reset.addEventListener("click", () => {
     zoomTo(0);
   });
-  addEventListener("popstate", restore);
+  whenAddressChanges(() => viewFields(view), restore);
   restore();
   showCompareWhenSeen(data, data.cells.exclusive_us);
 }

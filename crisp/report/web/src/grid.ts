@@ -31,16 +31,19 @@ export interface GridOptions<R> {
   /** Names a row; needed for details only. */
   rowKey?: (row: R) => string;
   details?: (row: R) => Child[];
-  onOrder?: (order: Order) => void;
+  /** null when it is the first order again. */
+  onOrder?: (order: Order | null) => void;
 }
 
 export interface Grid<R> {
-  show(rows: R[]): void;
-  setOrder(order: Order): void;
+  /** Show these rows; `columns` where they are others than before. */
+  show(rows: R[], columns?: Column<R>[]): void;
+  /** For the next `show`; null for the first order. */
+  setOrder(order: Order | null): void;
 }
 
 export function createGrid<R>(place: HTMLElement, options: GridOptions<R>): Grid<R> {
-  let { order } = options;
+  let { columns, order } = options;
   let rows: R[] = [];
   let limit = options.page;
   const open = new Set<string>();
@@ -52,8 +55,8 @@ export function createGrid<R>(place: HTMLElement, options: GridOptions<R>): Grid
   place.replaceChildren(table, empty, more);
 
   const draw = (): void => {
-    head.replaceChildren(...options.columns.map((column) => header(column, order, sortBy)));
-    const shown = sorted(rows, options.columns, order).slice(0, limit);
+    head.replaceChildren(...columns.map((column) => header(column, order, options.order, sortBy)));
+    const shown = sorted(rows, columns, order).slice(0, limit);
     body.replaceChildren(...shown.flatMap((row) => lines(row)));
     table.hidden = rows.length === 0;
     empty.hidden = rows.length > 0;
@@ -61,14 +64,13 @@ export function createGrid<R>(place: HTMLElement, options: GridOptions<R>): Grid
     more.textContent = `Show more: ${count(rows.length - limit)} left`;
   };
   const sortBy = (column: Column<R>): void => {
-    const same = order.key === column.key;
-    order = { key: column.key, descending: same ? !order.descending : column.numeric };
-    options.onOrder?.(order);
+    order = nextOrder(order, column, options.order);
+    options.onOrder?.(order === options.order ? null : order);
     draw();
-    head.querySelector<HTMLButtonElement>(`[aria-sort] button`)?.focus();
+    head.children[columns.indexOf(column)]?.querySelector("button")?.focus();
   };
   const lines = (row: R): HTMLElement[] => {
-    const { details, rowKey, columns } = options;
+    const { details, rowKey } = options;
     const line = element("tr", {}, ...columns.map((column) => cell(column, row)));
     if (!details || !rowKey) return [line];
     const key = rowKey(row);
@@ -96,15 +98,36 @@ export function createGrid<R>(place: HTMLElement, options: GridOptions<R>): Grid
     draw();
   });
   return {
-    show: (next) => {
+    show: (next, others = columns) => {
       rows = next;
+      columns = others;
       limit = options.page;
       draw();
     },
     setOrder: (next) => {
-      order = next;
+      order = next ?? options.order;
     },
   };
+}
+
+/** The order that a click on a header leads to: by it, then the other way round, then the first. */
+export function nextOrder(
+  order: Order,
+  { key, numeric }: { key: string; numeric: boolean },
+  first: Order,
+): Order {
+  const own = key === first.key ? first : { key, descending: numeric };
+  if (order.key !== key) return own;
+  return order.descending === own.descending ? { key, descending: !own.descending } : first;
+}
+
+/** An order as a field of the address: "-p95". */
+export function orderText(order: Order | null): string | null {
+  return order && `${order.descending ? "-" : ""}${order.key}`;
+}
+
+export function parseOrder(text: string | null): Order | null {
+  return text ? { key: text.replace(/^-/, ""), descending: text.startsWith("-") } : null;
 }
 
 /** The rows in the order of a column; rows that are equal in it keep their order. */
@@ -129,7 +152,12 @@ function cell<R>(column: Column<R>, row: R): HTMLElement {
   return element("td", columnClass(column), ...column.cell(row));
 }
 
-function header<R>(column: Column<R>, order: Order, sortBy: (column: Column<R>) => void): Node {
+function header<R>(
+  column: Column<R>,
+  order: Order,
+  first: Order,
+  sortBy: (column: Column<R>) => void,
+): Node {
   const attributes: Attributes = { ...columnClass(column), scope: "col", title: column.hint };
   if (!column.by) return element("th", attributes, column.title);
   const button = element("button", { type: "button" }, column.title);
@@ -138,6 +166,8 @@ function header<R>(column: Column<R>, order: Order, sortBy: (column: Column<R>) 
   });
   if (order.key === column.key) {
     attributes["aria-sort"] = order.descending ? "descending" : "ascending";
+    const back = nextOrder(order, column, first) === first;
+    attributes.title = `${column.hint} (click again ${back ? "for the first order" : "to turn it round"})`;
   }
   return element("th", attributes, button);
 }

@@ -8,13 +8,13 @@ import { columnOrder, rowOrder } from "./heat_order.js";
 import type { Spot } from "./heat_picture.js";
 import { heatFields, type HeatState, parseHeat, title } from "./heat_state.js";
 import { createHeatTable } from "./heat_table.js";
-import { cellLines, cellSentence, rowLines, rowSentence, rowTitle, traceLines } from "./heat_words.js";
+import { cellLines, cellSentence, noRows, rowLines, rowSentence, rowTitle, traceLines } from "./heat_words.js";
 import type { Grid } from "./grid.js";
 import { whenSeen } from "./seen.js";
 import { createTip } from "./tip.js";
 import { traceAddress, traceElement } from "./traces.js";
 import { count, traces as traceCount } from "./units.js";
-import { showInAddress } from "./view.js";
+import { showInAddress, whenAddressChanges } from "./view.js";
 
 export interface HeatSection {
   /** Show the traces of these bands, null for all. */
@@ -48,13 +48,13 @@ function showHeat(data: EndpointData, heat: Heat, first: number[] | null): HeatS
   let [rows, columns]: [number[], number[]] = [[], []];
   let table: Grid<number> | null = null;
 
-  const update = (changes: Partial<HeatState>, step = false): void => {
+  const update = (changes: Partial<HeatState>): void => {
     state = { ...state, ...changes };
-    showInAddress(heatFields(state, data, heat), step);
+    showInAddress(heatFields(state, data, heat));
     draw();
   };
   const sortBy = (row: number): void => {
-    update({ row: row === state.row ? null : row }, true);
+    update({ row: row === state.row ? null : row });
   };
   const events: GridEvents = {
     onSpot: (spot, where, byKey) => {
@@ -74,7 +74,7 @@ function showHeat(data: EndpointData, heat: Heat, first: number[] | null): HeatS
       openTrace(heat, at(columns, spot.column));
     },
     onEscape: () => {
-      if (state.row !== null) update({ row: null }, true);
+      if (state.row !== null) update({ row: null });
     },
   };
   const grid = createHeatGrid(byId("heat-map"), data, heat, events);
@@ -112,7 +112,7 @@ function showHeat(data: EndpointData, heat: Heat, first: number[] | null): HeatS
     byLatency.disabled = state.row === null;
     tip.hide();
     const { metric: which, sort: by, row: sorted } = state;
-    const empty = rows.length ? "None of these traces is in the chosen bands." : "No endpoint matches.";
+    const empty = rows.length ? "None of these traces is in the chosen bands." : noRows(heat);
     grid.show({ rows, columns, metric: which, sort: by, sorted }, empty);
     byId("heat-count").textContent = countText(data, heat, rows, columns, sorted);
     table?.show(rows);
@@ -127,16 +127,19 @@ function showHeat(data: EndpointData, heat: Heat, first: number[] | null): HeatS
     update({ search: search.value });
   });
   byLatency.addEventListener("click", () => {
-    update({ row: null }, true);
+    update({ row: null });
   });
   byId("heat-details").addEventListener("toggle", () => {
     table ??= createHeatTable(byId("heat-table"), data, heat, sortBy);
     table.show(rows);
   });
-  addEventListener("popstate", () => {
-    state = parseHeat(location.hash, data, heat);
-    draw();
-  });
+  whenAddressChanges(
+    () => heatFields(state, data, heat),
+    () => {
+      state = parseHeat(location.hash, data, heat);
+      draw();
+    },
+  );
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
     grid.redraw();
   });
@@ -171,12 +174,12 @@ function countText(
   const all = heat.rows.name.length;
   const some = rows.length < all ? `${count(rows.length)} of ${count(all)}` : count(all);
   const by = sorted === null ? "their latency" : rowTitle(data, heat, sorted);
-  const parts = [
-    `${traceCount(columns.length)} by ${some} ${all === 1 ? "endpoint" : "endpoints"}, columns sorted by ${by}.`,
-  ];
+  const parts = all
+    ? [`${traceCount(columns.length)} by ${some} ${all === 1 ? "endpoint" : "endpoints"}, columns sorted by ${by}.`]
+    : [`${traceCount(columns.length)}.`];
   if (heat.left_out) parts.push(`${count(heat.left_out)} more endpoints, which hold least, have no row.`);
   if (heat.missing) {
-    parts.push(`Percentiles of so few are single requests: ${traceCount(heat.missing)} more are needed.`);
+    parts.push(`Percentiles of so few are single requests: ${traceCount(heat.missing)} more ${heat.missing === 1 ? "is" : "are"} needed.`);
   }
   return parts.join(" ");
 }

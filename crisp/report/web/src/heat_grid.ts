@@ -82,13 +82,14 @@ export function createHeatGrid(
   const drawHeads = (seen: Sight): void => {
     const first = Math.floor(seen.top / ROW);
     const last = Math.min(shown.rows.length, Math.ceil((seen.top + seen.height - STRIP) / ROW));
-    const marked = spot && spot.column < 0 ? spot.row : -1;
-    const wanted = `${first} ${last} ${marked}`;
-    if (wanted === drawnHeads) return;
-    drawnHeads = wanted;
-    heads.replaceChildren(
-      ...shown.rows.slice(first, last).map((row, i) => heatHeader(data, heat, shown, row, first + i, marked)),
-    );
+    const wanted = `${first} ${last}`;
+    if (wanted !== drawnHeads) {
+      drawnHeads = wanted;
+      const rows = shown.rows.slice(first, last);
+      heads.replaceChildren(...rows.map((row, i) => heatHeader(data, heat, shown, row, first + i)));
+    }
+    const marked = spot && spot.column < 0 ? spot.row - first : -1;
+    [...heads.children].forEach((made, i) => made.classList.toggle("marked", i === marked)); // in place, or a click is lost
   };
   const measure = (): void => {
     const width = scroller.clientWidth;

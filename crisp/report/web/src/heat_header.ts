@@ -12,21 +12,19 @@ export interface GridShown extends Shown {
   sorted: number | null;
 }
 
-/** The header of `row`, which stands at `place`; it is marked when it stands at `marked`. */
+/** The header of `row`, which stands at `place`. */
 export function heatHeader(
   data: EndpointData,
   heat: Heat,
   shown: GridShown,
   row: number,
   place: number,
-  marked: number,
 ): HTMLElement {
   const [service, operation] = at(data.names, at(heat.rows.name, row));
   const value = micros(at(percentiles(heat, shown.metric, shown.sort), row));
-  const classes = ["heat-head", row === shown.sorted ? "sorted" : "", place === marked ? "marked" : ""];
   const made = element(
     "div",
-    { class: classes.filter(Boolean).join(" ") },
+    { class: row === shown.sorted ? "heat-head sorted" : "heat-head" },
     element("span", {}, name(operation), name(service, "service")),
     element("b", {}, value),
   );

@@ -5,7 +5,7 @@ import { element, name } from "./dom.js";
 import { type Column, createGrid, type Grid } from "./grid.js";
 import { type Heat, type Metric, type Percentile, percentiles } from "./heat_data.js";
 import { SORTS } from "./heat_state.js";
-import { chainLines } from "./heat_words.js";
+import { chainLines, noRows } from "./heat_words.js";
 import { micros } from "./units.js";
 
 const TITLES: Record<Metric, string> = { exclusive: "itself", inclusive: "with all below" };
@@ -46,7 +46,7 @@ export function createHeatTable(
     ],
     order: { key: "exclusive-p50", descending: true },
     page: 25,
-    empty: "No endpoint matches.",
+    empty: noRows(heat),
     rowKey: String,
     details: (row) => {
       const sort = element("button", { type: "button" }, "Sort the columns by this row");

@@ -16,6 +16,11 @@ export const METRIC_WORDS: Record<Metric, string> = {
   inclusive: "held with all below",
 };
 
+/** Why no row is shown. */
+export function noRows(heat: Heat): string {
+  return heat.rows.name.length ? "No endpoint matches." : "No endpoint holds time in these traces.";
+}
+
 /** All there is to say about a cell. */
 export function cellLines(
   data: EndpointData,

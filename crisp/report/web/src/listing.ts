@@ -2,7 +2,7 @@
 
 import { at } from "./data.js";
 import { byId, type Child, element } from "./dom.js";
-import { type Column, createGrid, type Order } from "./grid.js";
+import { type Column, createGrid, type Order, orderText, parseOrder } from "./grid.js";
 import { count } from "./units.js";
 import { addressFields, type Fields, showInAddress } from "./view.js";
 
@@ -70,14 +70,14 @@ export function showListing<R extends Named>(listing: Listing<R>): void {
     ...(listing.details && listing.rowKey ? { details: listing.details, rowKey: listing.rowKey } : {}),
     onOrder: (next) => {
       order = next;
-      showInAddress(filterFields(filter()), false);
+      showInAddress(filterFields(filter()));
     },
   });
   const draw = (): void => {
     const shown = filtered(listing.rows, filter());
     found.textContent = `${count(shown.length)} of ${count(listing.rows.length)} ${listing.noun}`;
     grid.show(shown);
-    showInAddress(filterFields(filter()), false);
+    showInAddress(filterFields(filter()));
   };
   const restore = (): void => {
     const asked = parseFilter(location.hash);
@@ -85,7 +85,7 @@ export function showListing<R extends Named>(listing: Listing<R>): void {
     service.choose(asked.service);
     owner?.choose(asked.owner);
     order = asked.order;
-    grid.setOrder(order ?? listing.order);
+    grid.setOrder(order);
     draw();
   };
   search.addEventListener("input", draw);
@@ -130,12 +130,11 @@ export function filtered<R extends Named>(rows: R[], filter: Omit<Filter, "order
 
 export function parseFilter(hash: string): Filter {
   const found = addressFields(hash);
-  const sort = found.get("sort");
   return {
     search: found.get("search") ?? "",
     service: found.get("service"),
     owner: found.get("owner"),
-    order: sort ? { key: sort.replace(/^-/, ""), descending: sort.startsWith("-") } : null,
+    order: parseOrder(found.get("sort")),
   };
 }
 
@@ -145,6 +144,6 @@ export function filterFields(filter: Filter): Fields {
     search: search || null,
     service,
     owner,
-    sort: order && `${order.descending ? "-" : ""}${order.key}`,
+    sort: orderText(order),
   };
 }

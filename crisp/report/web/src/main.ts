@@ -34,8 +34,8 @@ if (data?.kind === "endpoint") {
   showEndpoint(data);
   showErrors(data);
   showViolins();
-  linkSections();
 }
+linkSections();
 
 addEventListener("keydown", (event) => {
   const search = document.getElementById("search");

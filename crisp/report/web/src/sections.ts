@@ -1,15 +1,19 @@
-// Links to the sections of a long page; the address keeps the view, so they only scroll.
-
-import { byId } from "./dom.js";
+// Links to places of the page; the address keeps the view, so they only scroll.
 
 export function linkSections(): void {
-  byId("sections").addEventListener("click", (event) => {
-    const link = event.target instanceof Element ? event.target.closest("a") : null;
-    const heading = document.getElementById(link?.hash.slice(1) ?? "");
-    if (!heading) return;
+  document.addEventListener("click", (event) => {
+    if (!(event.target instanceof Element)) return;
+    const link = event.target.closest<HTMLAnchorElement>('a[href^="#"]');
+    const place = document.getElementById(link?.hash.slice(1) ?? "");
+    if (!place) return;
     event.preventDefault();
-    heading.tabIndex = -1; // the keyboard goes on from there
-    heading.focus({ preventScroll: true });
-    heading.scrollIntoView({ block: "start" });
+    goTo(place);
   });
+}
+
+/** Scroll to a place; the keyboard goes on from there. */
+export function goTo(place: HTMLElement): void {
+  place.tabIndex = -1;
+  place.focus({ preventScroll: true });
+  place.scrollIntoView({ block: "start" });
 }

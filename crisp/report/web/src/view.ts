@@ -1,4 +1,8 @@
 // What is being looked at, kept in the address so that a link restores it.
+//
+// Only a zoom is a step that Back returns from: Back and Forward take the zoom from the address
+// that they come to and write all else into it as it is now, so that nothing typed is lost. A link
+// opened in the page is taken as a whole, and so is the view that Back from it leads to.
 
 export interface View {
   /** Chosen bands by index, ascending; null for all. */
@@ -56,13 +60,47 @@ export function withFields(hash: string, fields: Fields): string {
   return text && `#${text}`;
 }
 
-/** Put fields into the address; `step` makes it one that the back button returns from. */
-export function showInAddress(fields: Fields, step: boolean): void {
+const ZOOMS = ["path", "compare-path"];
+
+/** The link that the view began with, which marks its entries in the history, and its hash now. */
+const view: { link: string | null; hash: string } = { link: null, hash: "" };
+
+/** Put fields into the address. */
+export function showInAddress(fields: Fields): void {
   const hash = withFields(location.hash, fields);
   if (hash === location.hash) return;
+  write(hash, withFields(location.hash, zooms(hash)) !== withFields(location.hash, {}));
+}
+
+/** Call `restore` when Back, Forward or a link made the address say other than `shown`. */
+export function whenAddressChanges(shown: () => Fields, restore: () => void): void {
+  if (view.link === null) arrive(history.state);
+  addEventListener("popstate", ({ state }) => {
+    arrive(state);
+    if (withFields(location.hash, shown()) !== withFields(location.hash, {})) restore();
+  });
+}
+
+/** Come to an entry of the history; a second time it changes nothing. */
+function arrive(state: unknown): void {
+  if (state !== null && state === view.link) {
+    write(withFields(view.hash, zooms(location.hash)), false);
+    return;
+  }
+  view.link = typeof state === "string" ? state : location.hash;
+  write(location.hash, false);
+}
+
+function write(hash: string, step: boolean): void {
   const address = `${location.pathname}${location.search}${hash}`;
-  if (step) history.pushState(null, "", address);
-  else history.replaceState(null, "", address);
+  if (step) history.pushState(view.link, "", address);
+  else history.replaceState(view.link, "", address);
+  view.hash = hash;
+}
+
+function zooms(hash: string): Fields {
+  const found = addressFields(hash);
+  return Object.fromEntries(ZOOMS.map((name) => [name, found.get(name)]));
 }
 
 function numbers(text: string): number[] {

@@ -4,7 +4,7 @@ import { at, readPart } from "./data.js";
 import { byId, type Child, element, isolated, name, svg } from "./dom.js";
 import { whenSeen } from "./seen.js";
 import { count, micros } from "./units.js";
-import { addressFields, showInAddress } from "./view.js";
+import { addressFields, showInAddress, whenAddressChanges } from "./view.js";
 import {
   type Attribute,
   attributeOf,
@@ -62,7 +62,7 @@ function fill(place: HTMLElement, data: ViolinsData): void {
     body.replaceChildren(...content(attribute));
   };
   const choose = (next: Choice): void => {
-    showInAddress(choiceFields(data, next), false);
+    showInAddress(choiceFields(data, next));
     draw(next);
   };
   endpoints.addEventListener("change", () => {
@@ -76,7 +76,7 @@ function fill(place: HTMLElement, data: ViolinsData): void {
   const restore = (): void => {
     draw(parseChoice(data, addressFields(location.hash)));
   };
-  addEventListener("popstate", restore);
+  whenAddressChanges(() => choiceFields(data, choice), restore);
   restore();
 }
 

@@ -149,6 +149,19 @@ describe("words", () => {
     );
   });
 
+  it("do not let a call explain more than there is to explain", () => {
+    const given = pair(0, 1);
+    const small: Pair = { ...given, latency: { value: 500, interval: [100, 900] } };
+    expect(sentence(SHOP, small)).toContain(" db::read alone takes 20.0 ms more; other calls became faster.");
+    const less = { row: 2, time: { value: -2_000, interval: [-3_000, -1_000] }, share: { value: 0, interval: null } } as const;
+    const gain = { value: -500, interval: [-900, -100] } as const;
+    expect(sentence(SHOP, { ...given, latency: gain, changes: [less] } as unknown as Pair)).toContain(
+      " is 500 µs faster than P0–P75 on average (100 to 900 µs). db::read alone takes 2.00 ms less; other calls became slower.",
+    );
+    const whole: Pair = { ...given, latency: { value: 20_000, interval: [19_000, 21_000] } };
+    expect(sentence(SHOP, whole)).toContain(" db::read explains 20.0 ms of it.");
+  });
+
   it("do not make news of what could be noise", () => {
     expect(sentence(SHOP, pair(2, 3))).toBe(
       "Tue takes 2.00 ms on average, Mon 1.00 ms. That difference of +1.00 ms could be noise: the true change lies somewhere from −500 µs to 2.00 ms.",
@@ -166,16 +179,22 @@ describe("the address", () => {
   const first: [number, number] = [0, 1];
 
   it("goes there and back", () => {
-    const choice = { a: 3, b: 2, by: "share", width: "a" } as const;
+    const order = { key: "change", descending: true };
+    const choice = { a: 3, b: 2, by: "share", width: "a", order } as const;
     const fields = fieldsOf(choice, CHANGES, first);
-    expect(fields).toEqual({ compare: "day:Tue:Mon", "compare-by": "share", "compare-width": "a" });
+    expect(fields).toEqual({
+      compare: "day:Tue:Mon",
+      "compare-by": "share",
+      "compare-width": "a",
+      "compare-sort": "-change",
+    });
     const hash = new URLSearchParams(fields as Record<string, string>).toString();
     expect(choiceOf(`#${hash}`, CHANGES, first)).toEqual(choice);
   });
 
   it("leaves out the first view, and what it says wrongly", () => {
-    const choice = { a: 0, b: 1, by: "time", width: "b" } as const;
-    expect(Object.values(fieldsOf(choice, CHANGES, first))).toEqual([null, null, null]);
+    const choice = { a: 0, b: 1, by: "time", width: "b", order: null } as const;
+    expect(Object.values(fieldsOf(choice, CHANGES, first))).toEqual([null, null, null, null]);
     for (const hash of ["", "#compare=band:P0–P75:Mon&compare-by=x", "#compare=:&compare-width=c"]) {
       expect(choiceOf(hash, CHANGES, first)).toEqual(choice);
     }

@@ -5,7 +5,7 @@ import { type Heat, heatOf, heldBy } from "../src/heat_data.js";
 import { columnOrder, level, LEVELS, rowOrder } from "../src/heat_order.js";
 import { packed } from "../src/heat_picture.js";
 import { heatFields, parseHeat } from "../src/heat_state.js";
-import { cellLines, cellSentence, chainLines, rowLines } from "../src/heat_words.js";
+import { cellLines, cellSentence, chainLines, noRows, rowLines } from "../src/heat_words.js";
 import { withFields } from "../src/view.js";
 import { SHOP } from "./shop.js";
 
@@ -80,6 +80,12 @@ test("a link restores the heat map, whatever the names hold", () => {
   const first = parseHeat("#heat-metric=x&heat-sort=p1&heat-row=no::such", SHOP, HEAT);
   expect(first).toEqual({ metric: "exclusive", sort: "p50", row: null, search: "" });
   expect(withFields("#bands=1", heatFields(first, SHOP, HEAT))).toBe("#bands=1");
+});
+
+test("no row is nobody's fault but the search's, unless there is none at all", () => {
+  expect(noRows(HEAT)).toBe("No endpoint matches.");
+  const none = { ...HEAT, rows: { ...HEAT.rows, name: [] } };
+  expect(noRows(none)).toBe("No endpoint holds time in these traces.");
 });
 
 test("a cell tells its time, the trace, and the chains to its row", () => {

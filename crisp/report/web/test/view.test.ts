@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { chosenText } from "../src/chooser.js";
 import { frameColour } from "../src/colour.js";
 import { isolated } from "../src/dom.js";
-import { type Column, sorted } from "../src/grid.js";
+import { type Column, nextOrder, type Order, sorted } from "../src/grid.js";
 import { filtered, filterFields, parseFilter } from "../src/listing.js";
 import { runs, sparklineText } from "../src/sparkline.js";
 import { traceAddress } from "../src/traces.js";
@@ -60,6 +60,23 @@ test("rows sort both ways, ties keep their order, nothing comes last", () => {
     sorted(rows, columns, { key: "v", descending }).map((row) => row.id).join("");
   expect(ids(false)).toBe("adcb");
   expect(ids(true)).toBe("cadb");
+});
+
+test("a third click on a header restores the first order", () => {
+  const clicks = (column: { key: string; numeric: boolean }, first: Order): Order[] => {
+    const one = nextOrder(first, column, first);
+    const two = nextOrder(one, column, first);
+    return [one, two, nextOrder(two, column, first)];
+  };
+  const none = { key: "", descending: false };
+  const p95 = { key: "p95", numeric: true };
+  const falling = { key: "p95", descending: true };
+  const rising = { key: "p95", descending: false };
+  expect(clicks(p95, none)).toEqual([falling, rising, none]);
+  expect(clicks({ key: "name", numeric: false }, none)[0]).toEqual({ key: "name", descending: false });
+  expect(clicks(p95, falling)).toEqual([rising, falling, rising]);
+  expect(clicks(p95, rising)).toEqual([falling, rising, falling]);
+  expect(nextOrder({ key: "name", descending: true }, p95, rising)).toBe(rising);
 });
 
 test("a service keeps its hue, its operations differ in shade", () => {
