@@ -149,7 +149,7 @@ COMMANDS = {
     " --settings settings.toml",
     "aggregate": "s3://traces/out --date '2024-02-29' --refresh --settings settings.toml",
     "report": "s3://traces/out --title 'Ann'\"'\"'s $HOME'"
-    " --jaeger-url 'http://jaeger/trace/{trace_id}'",
+    " --jaeger-url 'http://jaeger/trace/{trace_id}' --settings settings.toml",
 }
 
 
