@@ -49,7 +49,7 @@ def changes_data(
             traces=band.traces,
             latency_us=band.latency_us,
             exclusive_us=np.array(sums, dtype=np.int64),
-            sample=_sample(kept, kept.band == band.band),
+            sample=sample_of(kept, kept.band == band.band),
         )
         for band, sums in zip(bands, band_sums, strict=True)
     ]
@@ -186,7 +186,7 @@ def _of_kind(
             traces=traces,
             latency_us=latency,
             exclusive_us=sums[place],
-            sample=_sample(kept, label_of == label),
+            sample=sample_of(kept, label_of == label),
         )
         for place, (label, traces, latency) in enumerate(shown)
     ]
@@ -216,8 +216,8 @@ def _days(kept: Kept) -> npt.NDArray[np.str_]:
     return np.array(labels, dtype=np.str_)[which] if labels else np.empty(0, dtype=np.str_)
 
 
-def _sample(kept: Kept, wanted: npt.NDArray[np.bool_]) -> Sample:
-    """The kept traces of a group and their cells."""
+def sample_of(kept: Kept, wanted: npt.NDArray[np.bool_]) -> Sample:
+    """The kept traces of a group, those ``wanted`` (n,), and their cells."""
     number = np.cumsum(wanted) - 1
     cells = wanted[kept.trace]
     return Sample(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crisp.report.changes import Comparison, Group, Sample
+from crisp.report.changes import Comparison, Group
 from crisp.report.columns import Grouped, group, hex_id
-from crisp.report.kept import Kept, KeptTables, kept_tables
+from crisp.report.kept import KeptTables, kept_tables
 from crisp.report.model import THIN
-from crisp.report.model_changes import comparisons, differences_data
+from crisp.report.model_changes import comparisons, differences_data, sample_of
 from crisp.report.model_fleet import Endpoint, endpoints_of, names_of
 from crisp.report.paths import CallPaths, Tree
 
@@ -83,13 +83,14 @@ class Side:
         sums = np.zeros(len(tree.path_ids), dtype=np.int64)
         np.add.at(sums, tree.rows_of(cct.ints("path_id")), cct.ints("exclusive_us"))
         in_band = dict(zip(bands.list("band"), bands.list("traces"), strict=True))
+        kept = self.kept.of(endpoint_id, tree, in_band)
         return Group(
             kind="window",
             label=self.label,
             traces=endpoint.traces,
             latency_us=endpoint.latency_us,
             exclusive_us=sums,
-            sample=_sample(self.kept.of(endpoint_id, tree, in_band)),
+            sample=sample_of(kept, np.ones(len(kept), dtype=np.bool_)),
         )
 
 
@@ -215,13 +216,3 @@ def _tree_data(endpoint: Endpoint, tree: Tree) -> dict[str, Any]:
         "operation": endpoint.operation,
         **tree.data(),
     }
-
-
-def _sample(kept: Kept) -> Sample:
-    return Sample(
-        latency_us=kept.latency_us,
-        weight=kept.weight,
-        trace=kept.trace,
-        path=kept.path,
-        exclusive_us=kept.exclusive_us,
-    )
