@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import socket
 import subprocess
@@ -10,7 +11,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 
@@ -23,11 +24,16 @@ SECRET = "crisp-secret"  # noqa: S105  # of servers that live for a test
 
 
 def free_port() -> int:
-    """A port that was free a moment ago."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        port: int = listener.getsockname()[1]
-        return port
+    """A port that was free a moment ago, of those that Linux gives to nobody who asks for any.
+
+    A server that a test kills comes back to its port: one that the system deals out is taken
+    by then, as often as not, by a connection of the servers that live.
+    """
+    while True:
+        port = random.randrange(10_240, 32_768)
+        with socket.socket() as listener, suppress(OSError):
+            listener.bind(("127.0.0.1", port))
+            return port
 
 
 @cache
