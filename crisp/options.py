@@ -19,6 +19,10 @@ Roots = Literal["entry", "endpoint", "orphans"]
 OverlapOf = Literal["sibling", "parent"]
 EngineName = Literal["duckdb", "spark"]
 Touching = Literal["serial", "overlap", "parallel"]
+Profile = Literal["hurdle", "paper", "plain"]
+Features = Literal["scpv", "stv"]
+Flow = Literal["none", "planar", "realnvp"]
+Device = Literal["auto", "cpu", "cuda"]
 
 MICROSECONDS_PER_DAY = 86_400_000_000
 MEMORY_LIMIT = "300MB"
@@ -236,6 +240,91 @@ class ReportOptions:
     """Address of a trace with ``{trace_id}`` and perhaps ``{span_id}``; None for no links."""
     owners: Mapping[str, str] = field(default_factory=dict)
     """Owner by service, or by a pattern of services as in a shell; the first that fits counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrainOptions:
+    """How models of normal traces are made."""
+
+    profile: Profile | None = None
+    """hurdle: our network; paper: that of TraceAnomaly; plain: none; default: hurdle where torch is
+    installed, else plain"""
+    features: Features = "scpv"
+    """scpv: the critical path; stv: all call paths, of a lake that was made with all_paths"""
+    charge_callee: bool = False
+    """Count the time of a client's span for the service it calls."""
+    flow: Flow = "none"
+    """What shapes the latent distribution of the network; profile paper: planar unless said"""
+    flow_length: int = 10
+    least: int = 20
+    """Paths in fewer traces are folded into one for each parent."""
+    least_traces: int = 200
+    """Endpoints with fewer traces in the window get no network."""
+    most_traces: int = 20_000
+    """Of endpoints with more, as many, evenly over time."""
+    reference: int = 2_000
+    """Traces kept in the model to compare a day with."""
+    alpha: float = 0.001
+    """Share of normal traces that may be called abnormal."""
+    drift: float = 0.1
+    """Change of the traces, 0 to 1, above which a network is trained again."""
+    most_days: int = 7
+    """… and days after which it is in any case."""
+    seed: int = 0
+    device: Device = "auto"
+    """Where networks are trained: auto: a GPU when there is one"""
+
+    def __post_init__(self) -> None:
+        problems = [
+            *(_choices("profile", self.profile, Profile) if self.profile is not None else ()),
+            *_choices("features", self.features, Features),
+            *_choices("flow", self.flow, Flow),
+            *_choices("device", self.device, Device),
+        ]
+        for name, low in (("flow_length", 1), ("least", 1), ("least_traces", 20)):
+            if getattr(self, name) < low:
+                problems.append(f"{name} must be at least {low}, not {getattr(self, name)}")
+        for name, low in (("most_traces", 100), ("reference", 20), ("most_days", 1), ("seed", 0)):
+            if getattr(self, name) < low:
+                problems.append(f"{name} must be at least {low}, not {getattr(self, name)}")
+        if not 0 < self.alpha <= 0.1:
+            problems.append(f"alpha must be in (0, 0.1], not {self.alpha}")
+        if not 0 <= self.drift <= 1:
+            problems.append(f"drift must be in [0, 1], not {self.drift}")
+        if problems:
+            raise ConfigError("; ".join(problems))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AlertOptions:
+    """Which changes of endpoints are alerts."""
+
+    level: float = 0.01
+    """Chance that a night without any change raises an alert, over the whole fleet."""
+    least_change: float = 0.01
+    """Changes of latency that are smaller, as a share of it, are no alerts by themselves."""
+    least_traces: int = 20
+    """Endpoints with fewer traces on a day are not compared."""
+    becomes_normal_days: int = 7
+    """A change that has lasted so long is the new normal."""
+    expires_hours: float = 36.0
+    """A receiver that hears nothing for so long may take an alert for over."""
+    site_url: str | None = None
+    """Address of the site, for links to the page of an endpoint"""
+
+    def __post_init__(self) -> None:
+        problems = []
+        if not 0 < self.level <= 0.5:
+            problems.append(f"level must be in (0, 0.5], not {self.level}")
+        if not 0 <= self.least_change < 1:
+            problems.append(f"least_change must be in [0, 1), not {self.least_change}")
+        problems.extend(
+            f"{name} must be at least 1, not {getattr(self, name)}"
+            for name in ("least_traces", "becomes_normal_days", "expires_hours")
+            if getattr(self, name) < 1
+        )
+        if problems:
+            raise ConfigError("; ".join(problems))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -448,6 +448,163 @@ MARTS: Mapping[str, pa.Schema] = {
     "runs": RUNS,
 }
 
+CONTRIBUTION = pa.struct(
+    [
+        _column("path_id", _I64, "call path"),
+        _column("change_us", _I64, "its exclusive time less what is expected of it"),
+    ]
+)
+
+SCORES = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("tree_id", _I64, "stable hash of (trace_id, root_span_id)"),
+        _column("trace_id", _TEXT, "trace that was scored"),
+        _column("root_span_id", _TEXT, "its analysis root"),
+        _column("start_us", _I64, "start of the root, microseconds since 1970 UTC"),
+        _column("latency_us", _I64, "duration of the root"),
+        _column(
+            "model", _TEXT, "model that scored it: its profile and the last day it was fitted on"
+        ),
+        _column("served_by", _TEXT, "score that serves the endpoint, see models"),
+        _column("score", _F64, "value of that score; the larger, the less normal"),
+        _column("p", _F64, "share of normal traces that score as high; null when it can't be said"),
+        _column("p_how", _TEXT, "how p was made, and what limits it"),
+        _column("abnormal", _BOOL, "p is at most the level alpha, or an unseen path counts"),
+        _column("latency", _F64, "robust z of log latency, absolute"),
+        _column("excess", _F64, "sum of what each path took over its 99th percentile, µs"),
+        _column("pattern", _F64, "rarity of the set of paths, and largest z of a path"),
+        _column("pca", _F64, "distance from the first principal components"),
+        _column("isolation", _F64, "isolation forest"),
+        _column("expected_us", _I64, "latency expected of a trace with these paths"),
+        _column(
+            "contributions",
+            pa.list_(CONTRIBUTION),
+            "paths that changed most; with other_us they add up to latency_us - expected_us",
+        ),
+        _column("other_us", _I64, "change of all other paths"),
+        _column("unseen", pa.list_(_I64), "call paths the model has never seen"),
+        _column("unseen_counts", _BOOL, "unseen paths are rare here, so one is abnormal"),
+    ]
+)
+
+CANDIDATE = pa.struct(
+    [
+        _column("score", _TEXT, "name of the score"),
+        _column("recall", _F64, "share of planted changes it finds at level alpha"),
+        _column("auc", _F64, "chance that it puts a planted change above an untouched trace"),
+        _column(
+            "false_positive_rate", _F64, "share of untouched held-out traces it calls abnormal"
+        ),
+    ]
+)
+
+MODELS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("format", _I64, "version of about and tensors"),
+        _column("profile", _TEXT, "hurdle, paper or plain"),
+        _column("features", _TEXT, "scpv or stv"),
+        _column("first_day", _TEXT, "first UTC day of its window"),
+        _column("last_day", _TEXT, "last UTC day of its window"),
+        _column("traces", _I64, "traces of the window it was given"),
+        _column("fit_rows", _I64, "of these, fitted on: the earliest"),
+        _column("gate_rows", _I64, "of these, for choosing the score that serves"),
+        _column("calibration_rows", _I64, "of these, for p-values: the latest"),
+        _column("paths", _I64, "call paths seen"),
+        _column("columns", _I64, "columns after folding rare ones"),
+        _column("new_path_rate", _F64, "chance that a normal trace has a path never seen before"),
+        _column("serves", _TEXT, "score that serves the endpoint"),
+        _column("reason", _TEXT, "why that one"),
+        _column("candidates", pa.list_(CANDIDATE), "what each score did on held-out traces"),
+        _column("trained", _TEXT, "how the VAE came about: cold, warm, kept, or none"),
+        _column("trained_day", _TEXT, "last day of the window the VAE was trained on; '' for none"),
+        _column(
+            "drift", _F64, "change of the traces since then, 0 to 1; above the limit: train again"
+        ),
+        _column("about", _TEXT, "the model as JSON"),
+        _column("tensors", pa.large_binary(), "its arrays as safetensors"),
+    ]
+)
+
+SHIFTS = pa.schema(
+    [
+        _column("endpoint_id", _I64, "entry endpoint"),
+        _column("path_id", _I64, "call path; 0 for the endpoint as a whole"),
+        _column("test", _TEXT, "what was compared, see TESTS"),
+        _column("traces", _I64, "traces of the day that were compared"),
+        _column("reference_traces", _I64, "traces of the days before they were compared with"),
+        _column("today", _F64, "the value of the day, in the unit of the test"),
+        _column("before", _F64, "the value of the days before"),
+        _column("change_us", _F64, "mean exclusive time per request, day less days before"),
+        _column("inflation", _F64, "variance between days beside chance, at least 1"),
+        _column("p", _F64, "chance of such a difference or larger without a change"),
+        _column("q", _F64, "the same for all endpoints and paths at once (Benjamini-Hochberg)"),
+        _column("changed", _BOOL, "q is at most the level of alerts"),
+    ]
+)
+
+TESTS: Mapping[str, str] = {
+    "latency": "latency, µs: rank test",
+    "time": "exclusive time where the path is on the critical path, µs: rank test",
+    "presence": "share of traces with the path on the critical path: exact test",
+    "error": "share of traces in which the path failed by itself: exact test",
+    "failed": "share of traces whose root failed: exact test",
+    "abnormal": "traces with a small p-value: beta-binomial test",
+}
+
+CHANGED_PATH = pa.struct(
+    [
+        _column("path_id", _I64, "call path"),
+        _column("name", _TEXT, "its endpoints from the root down"),
+        _column("test", _TEXT, "test that found it, see TESTS"),
+        _column("today", _F64, "the value of the day, in the unit of the test"),
+        _column("before", _F64, "the value of the days before"),
+        _column("change_us", _F64, "mean exclusive time per request, day less days before"),
+        _column("q", _F64, "chance, all endpoints and paths at once"),
+    ]
+)
+
+EXEMPLAR = pa.struct(
+    [
+        _column("trace_id", _TEXT, "trace to look at"),
+        _column("span_id", _TEXT, "span to look at"),
+        _column("start_us", _I64, "start of the root"),
+        _column("latency_us", _I64, "duration of the root"),
+        _column("time_us", _I64, "exclusive time of the first changed path in it"),
+    ]
+)
+
+ALERTS = pa.schema(
+    [
+        _column("alert_id", _TEXT, "stable hash of endpoint and since"),
+        _column("endpoint_id", _I64, "endpoint that changed"),
+        _column("service", _TEXT, "its service"),
+        _column("operation", _TEXT, "its operation"),
+        _column("status", _TEXT, "firing, silenced or resolved"),
+        _column("severity", _TEXT, "info, warning or critical: by the size of the change"),
+        _column("since", _TEXT, "UTC day of the first night it fired"),
+        _column("nights", _I64, "nights it has been firing"),
+        _column("summary", _TEXT, "the change in one sentence"),
+        _column("latency_us", _F64, "mean latency of the day"),
+        _column("before_us", _F64, "mean latency of the days before"),
+        _column("change_us", _F64, "their difference: the sum over all paths"),
+        _column("traces", _I64, "traces of the day that were compared"),
+        _column("abnormal", _I64, "of these, abnormal each by itself"),
+        _column("paths", pa.list_(CHANGED_PATH), "what changed, the largest change first"),
+        _column("exemplars", pa.list_(EXEMPLAR), "traces that show it"),
+        _column("silence", _TEXT, "reason of the silence that holds it back, else ''"),
+        _column("ended", _TEXT, "why it is over: back to before, or the new normal; else ''"),
+    ]
+)
+
+ANOMALIES: Mapping[str, pa.Schema] = {
+    "scores": SCORES,
+    "models": MODELS,
+    "shifts": SHIFTS,
+    "alerts": ALERTS,
+}
+
 
 def check(table: str, found: pa.Schema, promised: pa.Schema) -> None:
     """Compare the columns and types of a table with what its stage was promised.
