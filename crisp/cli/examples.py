@@ -34,6 +34,9 @@ def synth(
         typer.Option(metavar="YYYY-MM-DD", help="UTC day of the traces. Default: yesterday."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same traces.")] = 0,
+    draw: Annotated[
+        int, typer.Option(help="Other traces of the same system, for another day of it.")
+    ] = 0,
     clean: Annotated[
         bool, typer.Option("--clean", help="No missing parents, copies, clock offsets or errors.")
     ] = False,
@@ -72,6 +75,7 @@ def synth(
         spans=spans,
         shape=shape,  # type: ignore[arg-type]  # checked when made
         seed=seed,
+        draw=draw,
         clean=clean,
         faults=tuple(parse_fault(text) for text in fault or ()),
         layout=layout,  # type: ignore[arg-type]  # checked when made

@@ -100,7 +100,8 @@ class SynthOptions:
     """A synthetic day: ``traces`` requests to ``endpoints`` entry endpoints on ``day`` (UTC).
 
     ``spans`` is the mean per trace. With shape `uber` the sizes of the traces follow Uber's
-    distribution, scaled to that mean; with `flat` every endpoint has that size. ``clean``
+    distribution, scaled to that mean; with `flat` every endpoint has that size. ``seed`` decides
+    the system, and together with ``draw`` its traces: other draws are other days of it. ``clean``
     switches every defect off, whatever ``defects`` says. ``files`` is the number of output
     files (default: one for about 64 MB); layout `files` writes one file for each trace.
 
@@ -112,6 +113,7 @@ class SynthOptions:
     endpoints: int = 20
     services: int = 80
     seed: int = 0
+    draw: int = 0
     spans: float = 100.0
     shape: Shape = "uber"
     clean: bool = False
@@ -128,6 +130,7 @@ class SynthOptions:
                 ("endpoints", self.endpoints, 1, 10_000),
                 ("services", self.services, 2, 20_000),
                 ("seed", self.seed, 0, 2**63 - 1),
+                ("draw", self.draw, 0, 2**63 - 1),
                 ("spans", self.spans, 3, LARGEST_MEAN_SPANS),
                 ("files", 1 if self.files is None else self.files, 1, self.traces),
             )

@@ -64,7 +64,7 @@ def plan(options: SynthOptions) -> Plan:
     Raises: ConfigError when an entry has no place for its fault, or no trace at all.
     """
     world = make_world(options)
-    entry = _entries(options.seed, world.traffic, options.traces)
+    entry = _entries(options, world.traffic)
     faults = []
     changes: dict[int, list[tuple[int, Change]]] = {}
     for fault in options.faults:
@@ -98,10 +98,10 @@ def plan(options: SynthOptions) -> Plan:
     )
 
 
-def _entries(seed: int, traffic: Sequence[float], traces: int) -> npt.NDArray[np.int32]:
+def _entries(options: SynthOptions, traffic: Sequence[float]) -> npt.NDArray[np.int32]:
     """The entry of every trace: exact shares of the traffic, in random order."""
-    rng = np.random.default_rng([seed, 1])
-    ranks = (np.arange(traces) + rng.random()) / traces
+    rng = np.random.default_rng([options.seed, 1, options.draw])
+    ranks = (np.arange(options.traces) + rng.random()) / options.traces
     entry = np.searchsorted(np.cumsum(traffic)[:-1], ranks, side="right")
     return rng.permutation(entry).astype(np.int32)
 
@@ -124,7 +124,10 @@ def trace_id(plan: Plan, index: int) -> str:
 
 
 def _draw(plan: Plan, index: int) -> Random:
-    return Random(plan.options.seed << _INDEX_BITS | index)
+    """What is random in a trace. Days of the same system differ by their ``draw``, of 64 bits or
+    less, above those of the seed."""
+    options = plan.options
+    return Random((options.draw << 64 | options.seed) << _INDEX_BITS | index)
 
 
 def trace_json(plan: Plan, index: int) -> tuple[bytes, int]:

@@ -12,6 +12,7 @@ import zstandard
 from crisp.errors import ConfigError
 from crisp.synth import SynthOptions, generate, parse_fault, write
 from crisp.synth.options import Layout
+from crisp.synth.world import make_world
 
 DAY = date(2026, 3, 9)
 SMALL = SynthOptions(day=DAY, traces=40, endpoints=4, spans=12, files=4)
@@ -25,6 +26,21 @@ def test_the_same_seed_gives_the_same_bytes_and_another_does_not() -> None:
     assert list(generate(SMALL)) == list(generate(SMALL))
     other = SynthOptions(day=DAY, traces=40, endpoints=4, spans=12, files=4, seed=1)
     assert not set(generate(SMALL)) & set(generate(other))
+
+
+def test_another_draw_gives_other_traces_of_the_same_system() -> None:
+    other = SynthOptions(day=DAY, traces=40, endpoints=4, spans=12, files=4, draw=1)
+    ours, theirs = list(generate(SMALL)), list(generate(other))
+    assert theirs == list(generate(other))
+    assert not {json.loads(line)["traceID"] for line in ours} & {
+        json.loads(line)["traceID"] for line in theirs
+    }
+    roots = [
+        {json.loads(line)["spans"][0]["operationName"] for line in lines}
+        for lines in (ours, theirs)
+    ]
+    assert roots[0] == roots[1]
+    assert make_world(SMALL) == make_world(other)
 
 
 def test_files_do_not_depend_on_the_number_of_workers(tmp_path: Path) -> None:
