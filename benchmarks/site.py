@@ -21,7 +21,7 @@ from benchmarks.wide_lake import DAY, write_lake
 from crisp.options import AggregateOptions, EngineOptions
 from crisp.pipeline.engines import engine
 from crisp.pipeline.marts import aggregate
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from crisp.pipeline.windows import Window
 
 DATA = Path("build/bench/site")

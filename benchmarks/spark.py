@@ -30,7 +30,7 @@ from crisp.pipeline.analyse import analyse
 from crisp.pipeline.engines import engine
 from crisp.pipeline.mapping import MAPPED, map_shard
 from crisp.pipeline.marts import aggregate
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from crisp.pipeline.windows import window
 from tests.engine.shards import SCHEMAS, Numbers, numbers
 

@@ -19,7 +19,7 @@ from crisp.pipeline import analyse as analyse_stage
 from crisp.pipeline.analyse import Analysed, analyse
 from crisp.pipeline.engines import engine
 from crisp.pipeline.marts import aggregate
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from crisp.pipeline.windows import Window
 from tests.mapped import check_tree
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crisp import arrow
+from crisp.anomaly.sparse import edges_of, find
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -65,7 +66,7 @@ class Vectors:
         if chosen.dtype == np.bool_:
             chosen = np.flatnonzero(chosen)
         lengths = np.diff(self.edges)[chosen]
-        edges = np.concatenate(([0], np.cumsum(lengths)))
+        edges = edges_of(lengths)
         cells = np.repeat(self.edges[chosen] - edges[:-1], lengths) + np.arange(edges[-1])
         return replace(
             self,
@@ -86,11 +87,8 @@ class Vectors:
         other paths are left out; a path that took 0 µs is a stored 0."""
         from scipy.sparse import csr_array
 
-        column = np.searchsorted(paths, self.path_id)
-        known = column < len(paths)
-        known[known] = paths[column[known]] == self.path_id[known]
-        counts = np.bincount(self.row[known], minlength=len(self))
-        edges = np.concatenate(([0], np.cumsum(counts)))
+        column, known = find(paths, self.path_id)
+        edges = edges_of(np.bincount(self.row[known], minlength=len(self)))
         cells = self.time_us[known].astype(np.float64)
         return csr_array((cells, column[known], edges), shape=(len(self), len(paths)))
 

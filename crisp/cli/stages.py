@@ -118,6 +118,7 @@ def analyse(
     from crisp.pipeline import engines
     from crisp.pipeline import run as job
     from crisp.pipeline.analyse import analyse as stage
+    from crisp.pipeline.places import places
 
     began = time.time()
     options = a.run_options(
@@ -137,7 +138,7 @@ def analyse(
     )
     out = engines.reachable(out, place)
     sources = [engines.reachable(source, place) for source in traces]
-    lake = job.places(out).lake
+    lake = places(out).lake
     with (
         show.progress("analysing", quiet=quiet or as_json) as on_progress,
         engines.engine(out, place, on_progress) as made,
@@ -172,7 +173,7 @@ def aggregate(
     Reads OUT/lake, writes OUT/marts. Takes all days there are unless told otherwise.
     """
     from crisp.pipeline import engines, marts
-    from crisp.pipeline import run as job
+    from crisp.pipeline.places import places
     from crisp.pipeline.windows import merged, nightly_window, outdated, window
 
     began = time.time()
@@ -188,7 +189,7 @@ def aggregate(
         workers=workers,
         memory_limit=memory_limit,
     )
-    where = job.places(engines.reachable(out, place))
+    where = places(engines.reachable(out, place))
     asked = (
         nightly_window(where.lake, windows.parse_day(date))
         if date is not None
@@ -240,16 +241,16 @@ def report(
     Reads OUT/marts, writes OUT/site. Shows the newest window unless told otherwise.
     """
     from crisp.pipeline import engines, publish
-    from crisp.pipeline import run as job
+    from crisp.pipeline.places import places
 
-    where = job.places(out)
+    where = places(out)
     if date is not None:
         windows.parse_day(date)
     options = a.report_options(settings, title=title, jaeger_url=jaeger_url, owners=owners)
     now_us = time.time_ns() // 1000
     if single_file is not None:
         written = publish.report_endpoint(
-            where.marts,
+            where,
             single_file,
             service=service,
             operation=operation,
@@ -262,8 +263,7 @@ def report(
     if service is not None or operation is not None:
         raise ConfigError("--service and --operation choose the endpoint of --single-file")
     site = publish.report(
-        where.marts,
-        where.site,
+        where,
         scratch=engines.scratch(out),
         day=date,
         generated_us=now_us,

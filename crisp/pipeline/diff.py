@@ -15,8 +15,8 @@ from crisp.errors import ConfigError
 from crisp.locations import Location, is_url, join, plain
 from crisp.options import AggregateOptions, ReportOptions
 from crisp.pipeline.marts import aggregate
+from crisp.pipeline.places import places
 from crisp.pipeline.publish import check_site, load_marts
-from crisp.pipeline.run import places
 from crisp.pipeline.windows import Window, window
 from crisp.report.diff_site import DiffSite, write_diff
 from crisp.report.pages import forward

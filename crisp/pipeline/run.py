@@ -4,33 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from datetime import date
 from typing import Any
 
 from crisp.engine import Engine
-from crisp.locations import Location, join
+from crisp.locations import Location
 from crisp.options import RunOptions
 from crisp.pipeline.analyse import Analysed, analyse
 from crisp.pipeline.engines import scratch
 from crisp.pipeline.marts import aggregate
+from crisp.pipeline.places import places
 from crisp.pipeline.publish import check_site, report
 from crisp.pipeline.windows import Window, nightly_window
 from crisp.report.site import Site
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Places:
-    """Where things lie under the output folder."""
-
-    lake: str
-    marts: str
-    site: str
-
-
-def places(out: Location) -> Places:
-    """The layout of an output folder, a path or a URL."""
-    return Places(lake=join(out, "lake"), marts=join(out, "marts"), site=join(out, "site"))
 
 
 def run(
@@ -62,8 +48,7 @@ def run(
     with engines() as made:
         aggregate(where.lake, where.marts, merged, made, options.aggregate)
     site = report(
-        where.marts,
-        where.site,
+        where,
         scratch=scratch(out),
         day=merged.days[-1],
         generated_us=int(clock() * 1_000_000),

@@ -19,7 +19,7 @@ from typing import Any
 
 from crisp import schema
 from crisp.errors import LakeError
-from crisp.locations import Location, is_url, join
+from crisp.locations import Location, is_url, join, plain
 from crisp.store import local
 from crisp.store.files import Files
 from crisp.store.objects import Objects
@@ -108,6 +108,17 @@ def files(root: Location, day: str, table: str, of: str | None = None) -> list[s
     """
     folder = join(root, f"date={day}", of or version(root, day), table)
     return [name for name in _files(root).below(folder) if name.endswith(".parquet")]
+
+
+def written(folder: Location) -> list[str]:
+    """Parquet files directly in a folder that is not part of a day yet."""
+    return [name for name in _files(folder).below(plain(folder)) if name.endswith(".parquet")]
+
+
+def newest_before(root: Location, day: str) -> str | None:
+    """The newest day before ``day`` that can be read; None where there is none."""
+    earlier = [found for found in days(root) if found < day and is_readable(root, found)]
+    return earlier[-1] if earlier else None
 
 
 def run_record(root: Location, day: str, of: str | None = None) -> dict[str, Any]:

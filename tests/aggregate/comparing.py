@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from crisp import schema
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from tests.aggregate import slow, slow_kept
 from tests.running import rows
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crisp.options import LARGEST_DURATION_US, LARGEST_TIME_US, AggregateOptions, PathOptions
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from tests.aggregate.comparing import check_marts
 from tests.documents import DAY, SECOND_DAY, Json, lines, span, trace, traces
 from tests.running import aggregated, analysed, check_lake, rows

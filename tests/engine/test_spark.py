@@ -22,7 +22,7 @@ from crisp import __version__, store
 from crisp.engine.spark import Spark, writing
 from crisp.engine.spark.deal import deal, run_task
 from crisp.errors import ConfigError, CrispError, InputError
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from tests.documents import lines, span, trace
 from tests.engine.cluster import Cluster, on_spark
 from tests.engine.shards import NUMBERS, SCHEMAS, Numbers, numbers

@@ -11,8 +11,8 @@ import pytest
 from crisp import schema
 from crisp.errors import InputError
 from crisp.options import ReportOptions
+from crisp.pipeline.places import places
 from crisp.pipeline.publish import report
-from crisp.pipeline.run import places
 from tests.aggregate.comparing import check_marts
 from tests.documents import lines, trace, traces
 from tests.ingest.test_bad_input import BROKEN, NAMES, READABLE, UNREADABLE, changed

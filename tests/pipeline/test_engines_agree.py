@@ -14,7 +14,7 @@ from crisp.options import AggregateOptions, EngineOptions, IngestOptions, PathOp
 from crisp.pipeline.analyse import Analysed, analyse
 from crisp.pipeline.engines import engine
 from crisp.pipeline.marts import aggregate
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from crisp.pipeline.windows import window
 from crisp.synth import SynthOptions, write
 from tests.aggregate.comparing import check_marts

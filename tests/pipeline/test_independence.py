@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from crisp import schema
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from tests.documents import Json, envelope, lines, traces
 from tests.running import aggregated, analysed, digests, rows, shard_size
 

@@ -10,7 +10,7 @@ import pytest
 
 from crisp.errors import InputError
 from crisp.pipeline.analyse import Analysed
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from tests.aggregate.comparing import check_marts
 from tests.running import aggregated, analysed, check_lake, rows
 

@@ -19,7 +19,7 @@ from crisp.pipeline import publish as publish_stage
 from crisp.pipeline import windows
 from crisp.pipeline.engines import engine
 from crisp.pipeline.marts import aggregate
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from crisp.pipeline.windows import Window, merged, nightly_window, outdated, window
 from crisp.store.publishing import publish
 from tests.documents import DAY, SECOND_DAY, lines, trace

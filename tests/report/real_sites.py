@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from tests.conftest import ROOT
 from tests.documents import Json, lines, span
 from tests.report.conftest import HOSTILE

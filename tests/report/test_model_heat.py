@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crisp.options import AggregateOptions
-from crisp.pipeline.run import places
+from crisp.pipeline.places import places
 from crisp.report import model_heat
 from crisp.report.kept import Kept, kept_tables
 from crisp.report.model_endpoint import Band
