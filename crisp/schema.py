@@ -523,7 +523,7 @@ MODELS = pa.schema(
             "drift", _F64, "change of the traces since then, 0 to 1; above the limit: train again"
         ),
         _column("about", _TEXT, "the model as JSON"),
-        _column("tensors", pa.large_binary(), "its arrays as safetensors"),
+        _column("tensors", pa.binary(), "its arrays as safetensors"),
     ]
 )
 

@@ -63,16 +63,15 @@ class Vectors:
     def take(self, rows: npt.ArrayLike) -> Vectors:
         """The rows of these ascending numbers, or marked by these flags."""
         chosen = np.asarray(rows)
-        if chosen.dtype == np.bool_:
-            chosen = np.flatnonzero(chosen)
+        chosen = np.flatnonzero(chosen) if chosen.dtype == np.bool_ else chosen.astype(np.int64)
         lengths = np.diff(self.edges)[chosen]
         edges = edges_of(lengths)
         cells = np.repeat(self.edges[chosen] - edges[:-1], lengths) + np.arange(edges[-1])
         return replace(
             self,
             tree_id=self.tree_id[chosen],
-            trace_id=[self.trace_id[i] for i in chosen],
-            root_span_id=[self.root_span_id[i] for i in chosen],
+            trace_id=[self.trace_id[i] for i in chosen.tolist()],
+            root_span_id=[self.root_span_id[i] for i in chosen.tolist()],
             start_us=self.start_us[chosen],
             latency_us=self.latency_us[chosen],
             failed=self.failed[chosen],
