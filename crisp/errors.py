@@ -25,6 +25,10 @@ class FetchError(CrispError):
     """A trace store refuses, is away for too long, or cannot give all traces of a day."""
 
 
+class DeliveryError(CrispError):
+    """A receiver of alerts is away or refuses; what it did not take is kept for the next run."""
+
+
 class LakeError(CrispError):
     """A lake or mart is missing, empty for the asked days, or of another version."""
 

@@ -1,4 +1,4 @@
-"""Real servers on loopback: Jaeger v2, and S3 over a folder. Each ends with its test."""
+"""Real servers on loopback: Jaeger v2, S3 over a folder, Alertmanager. Each ends with its test."""
 
 from __future__ import annotations
 
@@ -156,10 +156,56 @@ class S3(Server):
         return f"s3://{name}"
 
 
+class Alertmanager(Server):
+    """Alertmanager that notifies a webhook at once, and its state in ``folder``."""
+
+    def __init__(self, folder: Path, webhook: str) -> None:
+        at = f"127.0.0.1:{free_port()}"
+        self.url = f"http://{at}"
+        settings = folder / "alertmanager.yml"
+        settings.write_text(_ALERTMANAGER.format(webhook=webhook), encoding="utf-8")
+        super().__init__(
+            [
+                *(binary("alertmanager"), f"--config.file={settings}"),
+                *(f"--storage.path={folder / 'data'}", f"--web.listen-address={at}"),
+                "--cluster.listen-address=",
+            ],
+            {},
+            f"{self.url}/-/ready",
+            folder / "alertmanager.log",
+        )
+
+
+_ALERTMANAGER = """\
+route:
+  receiver: hook
+  group_by: ["..."]
+  group_wait: 100ms
+  group_interval: 300ms
+  repeat_interval: 24h
+receivers:
+  - name: hook
+    webhook_configs:
+      - url: {webhook}
+        send_resolved: true
+"""
+
+
 @contextmanager
 def jaeger(folder: Path) -> Iterator[Jaeger]:
     """A running Jaeger."""
     server = Jaeger(folder)
+    server.start()
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def alertmanager(folder: Path, webhook: str) -> Iterator[Alertmanager]:
+    """A running Alertmanager."""
+    server = Alertmanager(folder, webhook)
     server.start()
     try:
         yield server
