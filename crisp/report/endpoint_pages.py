@@ -18,6 +18,7 @@ from crisp.report.model_errors import errors_data, errors_of
 from crisp.report.model_fleet import Endpoint, names_of
 from crisp.report.model_heat import heat_data
 from crisp.report.model_latency import latency_chart
+from crisp.report.model_marks import EndpointAnomalies
 from crisp.report.model_violins import violins_data
 from crisp.report.page_files import Parts
 from crisp.report.paths import CallPaths
@@ -54,6 +55,8 @@ class EndpointTables:
     latencies: Grouped
     errors: Grouped
     hosts: HostValues
+    anomalies: EndpointAnomalies | None
+    """None where no night was ever judged"""
 
     def page(self, endpoint: Endpoint) -> EndpointPage:
         """The page of one endpoint."""
@@ -74,6 +77,12 @@ class EndpointTables:
             self.group_paths.of(number),
             seed=_SEED,
         )
+        parts: dict[str, Any] = {}
+        anomalies = None
+        if self.anomalies is not None:
+            found = self.anomalies.marks(endpoint, tree, self.trees.paths)
+            data["marks"], parts["requests"] = found.marks, found.requests
+            anomalies = found.section
         return EndpointPage(
             data=data,
             parts={
@@ -81,6 +90,7 @@ class EndpointTables:
                 "heat": heat,
                 "errors": errors_data(errors, tree, endpoint.latency_us),
                 "violins": violins,
+                **parts,
             },
             shown={
                 "endpoint": endpoint,
@@ -92,12 +102,15 @@ class EndpointTables:
                 "heat_rows": len(heat["rows"]["name"]),
                 "latency": latency_chart(self.latencies.of(number), bands),
                 "errors": errors_of(errors, endpoint.latency_us),
+                "anomalies": anomalies,
                 "own_entries": entries_of(dicts(self.ledgers.of(number))),
             },
         )
 
 
-def endpoint_tables(marts: Mapping[str, pa.Table]) -> EndpointTables:
+def endpoint_tables(
+    marts: Mapping[str, pa.Table], anomalies: EndpointAnomalies | None = None
+) -> EndpointTables:
     """The tables named by `TABLES`, grouped."""
     kept = kept_tables(marts["kept"], marts["kept_paths"])
     return EndpointTables(
@@ -115,4 +128,5 @@ def endpoint_tables(marts: Mapping[str, pa.Table]) -> EndpointTables:
         latencies=group(marts["latencies"]),
         errors=group(marts["errors"], ("path_id",)),
         hosts=host_values(marts["hosts"], kept.hosts),
+        anomalies=anomalies,
     )

@@ -18,6 +18,7 @@ from crisp.report.units import count, micros
 _SLUG_LENGTH = 60
 NOBODY: Mapping[str, str] = MappingProxyType({})
 """Owners where none are known."""
+NO_ALERTS: Mapping[int, tuple[str, str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,15 +48,20 @@ class Endpoint:
 
     @property
     def page(self) -> str:
-        """File name without its ending; safe for every name, one for every endpoint."""
-        words = re.sub(r"[^a-z0-9]+", "-", f"{self.service} {self.operation}".lower())
-        slug = words[:_SLUG_LENGTH].strip("-") or "endpoint"
-        return f"{slug}-{hex_id(self.endpoint_id)}"
+        """See `page_name`."""
+        return page_name(self.service, self.operation, self.endpoint_id)
 
     @property
     def error_ratio(self) -> float:
         """Share of the traces whose root failed."""
         return self.errors / self.traces if self.traces else 0.0
+
+
+def page_name(service: str, operation: str, endpoint_id: int) -> str:
+    """File name of an endpoint's page, without its ending; safe for every name, one for each."""
+    words = re.sub(r"[^a-z0-9]+", "-", f"{service} {operation}".lower())
+    slug = words[:_SLUG_LENGTH].strip("-") or "endpoint"
+    return f"{slug}-{hex_id(endpoint_id)}"
 
 
 def endpoints_of(
@@ -85,11 +91,13 @@ def fleet_data(
     *,
     previous: pa.Table | None = None,
     owned: bool = False,
+    alerts: Mapping[int, tuple[str, str]] = NO_ALERTS,
 ) -> dict[str, Any]:
     """What the fleet page shows, by column; ``days`` are those of at least one endpoint.
 
     With ``previous``, the mart ``fleet`` of the window before, also how the median has changed
-    since; with ``owned`` also the owners.
+    since; with ``owned`` also the owners; with ``alerts``, a word
+    and a note by endpoint, also these.
     """
     by_endpoint = group(daily, ("day",))
     days = sorted(set(rows_of(daily).list("day")))
@@ -104,6 +112,7 @@ def fleet_data(
             **_daily(endpoints, by_endpoint, days),
             **({} if previous is None else _changes(endpoints, previous)),
             **({"owner": [e.owner for e in endpoints]} if owned else {}),
+            **(_alerts(endpoints, alerts) if alerts else {}),
         },
     }
 
@@ -151,6 +160,14 @@ def _changes(endpoints: tuple[Endpoint, ...], previous: pa.Table) -> dict[str, l
         "change_ratio": [ratio for ratio, _ in found],
         "change_note": [note for _, note in found],
     }
+
+
+def _alerts(
+    endpoints: tuple[Endpoint, ...], alerts: Mapping[int, tuple[str, str]]
+) -> dict[str, list[str]]:
+    """Per endpoint its alert in a word and in a sentence, "" for none."""
+    found = [alerts.get(endpoint.endpoint_id, ("", "")) for endpoint in endpoints]
+    return {"alert": [word for word, _ in found], "alert_note": [note for _, note in found]}
 
 
 def _change(now: Endpoint, before: Mapping[str, Any] | None) -> tuple[float | None, str]:

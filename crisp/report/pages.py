@@ -17,7 +17,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from crisp.errors import ConfigError, CrispError
-from crisp.report import charts, model_latency, units
+from crisp.report import charts, model_latency, model_strip, units
 from crisp.report.columns import dicts, rows_of
 from crisp.report.model import Entry, Run, entries_of, run_of
 
@@ -65,6 +65,10 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
+NAV = (("index", "Fleet"), ("bottom-up", "Bottom-up"), ("ledger", "Ledger"))
+"""The pages that every site has: name and label."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pages:
     """Everything that is the same on all pages."""
@@ -74,11 +78,7 @@ class Pages:
     jaeger_url: str | None
     run: Run
     entries: tuple[Entry, ...]
-    nav: tuple[tuple[str, str], ...] = (
-        ("index", "Fleet"),
-        ("bottom-up", "Bottom-up"),
-        ("ledger", "Ledger"),
-    )
+    nav: tuple[tuple[str, str], ...] = NAV
     """pages that all others link to: name and label"""
     alone: Inlined | None = None
     """set for one page that has no other beside it"""
@@ -172,6 +172,7 @@ def _environment() -> Environment:
     environment = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
+        auto_reload=False,  # else every part of every page asks the disk
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -186,4 +187,9 @@ def _environment() -> Environment:
     )
     environment.globals.update(chart_width=charts.WIDTH, chart_height=charts.HEIGHT)
     environment.globals.update(latency_width=model_latency.WIDTH)
+    environment.globals.update(
+        strip_width=model_strip.WIDTH,
+        strip_height=model_strip.HEIGHT,
+        night_width=model_strip.WIDTH_OF_NIGHT,
+    )
     return environment

@@ -79,6 +79,16 @@ class CallPaths:
         order = _drawing_order(parent.tolist(), self._depth[known].tolist(), total.tolist(), names)
         return self._tree(known, parent, names, order)
 
+    def forest(self, path_ids: Ints) -> Tree:
+        """Paths of any endpoints and all above them, shallow ones first, ties by id; those that
+        the table does not hold are left out."""
+        found = self._positions(np.unique(path_ids))
+        known = self._with_ancestors(found[found >= 0])
+        parent = self._rows_in(known, self._parent[known])
+        names = [self._names[number] for number in self._endpoint[known].tolist()]
+        order = np.argsort(self._depth[known], kind="stable").tolist()
+        return self._tree(known, parent, names, order)
+
     def _tree(
         self, known: Ints, parent: Ints, names: list[tuple[str, str]], order: list[int]
     ) -> Tree:

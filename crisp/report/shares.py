@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import signal
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,6 +23,7 @@ from crisp.errors import CrispError
 from crisp.processes import end_with_parent
 from crisp.report.endpoint_pages import TABLES, endpoint_tables
 from crisp.report.model_fleet import Endpoint
+from crisp.report.model_marks import EndpointAnomalies
 from crisp.report.page_files import write_page
 from crisp.report.pages import Pages
 
@@ -32,7 +33,11 @@ _BLAS = "OPENBLAS_NUM_THREADS"
 
 
 def write_endpoints(
-    pages: Pages, marts: Mapping[str, pa.Table], endpoints: Sequence[Endpoint], target: Path
+    pages: Pages,
+    marts: Mapping[str, pa.Table],
+    endpoints: Sequence[Endpoint],
+    target: Path,
+    anomalies: EndpointAnomalies | None = None,
 ) -> int:
     """Write the page of every endpoint into the folder ``target``; bytes written.
 
@@ -42,17 +47,17 @@ def write_endpoints(
     enough = marts["kept_paths"].num_rows // _ENOUGH
     processes = min(len(os.sched_getaffinity(0)), len(endpoints), enough)
     if processes < 2:
-        return _write(pages, marts, endpoints, target)
+        return _write(pages, marts, endpoints, target, anomalies)
     with TemporaryDirectory(dir=target.parent.parent, prefix="shares-") as folder:
         shares = [endpoints[number::processes] for number in range(processes)]
         tasks = [
-            (pages, _stored(marts, share, Path(folder) / str(number)), share, target)
+            (pages, _stored(marts, share, Path(folder) / str(number)), share, target, anomalies)
             for number, share in enumerate(shares)
         ]
         return sum(_spread(tasks))
 
 
-_Task = tuple[Pages, Path, Sequence[Endpoint], Path]
+_Task = tuple[Pages, Path, Sequence[Endpoint], Path, EndpointAnomalies | None]
 
 
 def _spread(tasks: Sequence[_Task]) -> list[int]:
@@ -69,15 +74,16 @@ def _spread(tasks: Sequence[_Task]) -> list[int]:
                 len(tasks), mp_context=context, initializer=_initialise, initargs=(stopped,)
             ) as pool,
         ):
-            running = [pool.submit(_run, task) for task in tasks]
+            running: list[Future[int]] = []
             try:
+                running += [pool.submit(_run, task) for task in tasks]
                 return [each.result() for each in running]
             except BrokenProcessPool as error:
                 raise CrispError(
                     "a process that writes pages died, perhaps for want of memory"
                 ) from error
             finally:
-                if not all(each.done() for each in running):
+                if len(running) < len(tasks) or not all(each.done() for each in running):
                     stop.close()  # it failed or was interrupted: what still runs is for nothing
     finally:
         if before is None:
@@ -90,17 +96,21 @@ def _initialise(stopped: Connection) -> None:
 
 
 def _run(task: _Task) -> int:
-    pages, folder, endpoints, target = task
+    pages, folder, endpoints, target, anomalies = task
     marts = {
         name: pa.ipc.open_file(pa.memory_map(str(folder / name))).read_all() for name in TABLES
     }
-    return _write(pages, marts, endpoints, target)
+    return _write(pages, marts, endpoints, target, anomalies)
 
 
 def _write(
-    pages: Pages, marts: Mapping[str, pa.Table], endpoints: Sequence[Endpoint], target: Path
+    pages: Pages,
+    marts: Mapping[str, pa.Table],
+    endpoints: Sequence[Endpoint],
+    target: Path,
+    anomalies: EndpointAnomalies | None,
 ) -> int:
-    tables = endpoint_tables(marts)
+    tables = endpoint_tables(marts, anomalies)
     written = 0
     for endpoint in endpoints:
         page = tables.page(endpoint)

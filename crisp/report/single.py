@@ -7,7 +7,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from crisp.errors import ConfigError
+from crisp.report.anomalies import Anomalies
 from crisp.report.endpoint_pages import endpoint_tables
+from crisp.report.model_anomalies import anomalies_page
 from crisp.report.model_fleet import NOBODY, Endpoint, endpoints_of, names_of
 from crisp.report.page_files import page_texts
 from crisp.report.pages import bundle, inlined, pages_of
@@ -24,6 +26,7 @@ def single_page(
     generated_us: int,
     jaeger_url: str | None = None,
     owners: Mapping[str, str] = NOBODY,
+    anomalies: Anomalies | None = None,
 ) -> str:
     """The page of the entry endpoint with this service and operation; None stands for any.
 
@@ -41,7 +44,8 @@ def single_page(
         jaeger_url=jaeger_url,
         alone=inlined(bundle()),
     )
-    page = endpoint_tables(marts).page(endpoint)
+    found = anomalies_page(anomalies, [endpoint], marts).endpoints if anomalies else None
+    page = endpoint_tables(marts, found).page(endpoint)
     return pages.render("endpoint", page_texts(page.data, page.parts), beside="", **page.shown)
 
 

@@ -13,11 +13,14 @@ from typing import Any
 
 import pyarrow as pa
 
+from crisp.report.anomalies import Anomalies
+from crisp.report.model_alerts import open_words
+from crisp.report.model_anomalies import AnomaliesPage, anomalies_page
 from crisp.report.model_bottom_up import bottom_up_data, charts_of
 from crisp.report.model_fleet import NOBODY, Endpoint, endpoints_of, fleet_data, names_of
 from crisp.report.model_ledger import days_of, ledger_data, rejected_of
 from crisp.report.page_files import write, write_page
-from crisp.report.pages import Pages, bundle, pages_of
+from crisp.report.pages import NAV, Pages, bundle, pages_of
 from crisp.report.shares import write_endpoints
 
 
@@ -40,12 +43,14 @@ def write_site(
     jaeger_url: str | None = None,
     previous: pa.Table | None = None,
     owners: Mapping[str, str] = NOBODY,
+    anomalies: Anomalies | None = None,
 ) -> Site:
     """Write the site for all tables of `crisp.schema.MARTS` into the empty directory ``target``.
 
     ``jaeger_url`` is a template with ``{trace_id}`` and perhaps ``{span_id}``; without it traces
     are named but not linked. ``previous`` is the mart ``fleet`` of the window before, to compare
     with. ``owners`` names an owner for every glob pattern of a service; the first match counts.
+    Without ``anomalies`` there is no page of them, and no word.
 
     Raises:
         ConfigError: ``jaeger_url`` is no http or https template with ``{trace_id}``.
@@ -59,13 +64,27 @@ def write_site(
         title=title,
         generated_us=generated_us,
         jaeger_url=jaeger_url,
+        nav=NAV if anomalies is None else (*NAV[:-1], ("anomalies", "Anomalies"), NAV[-1]),
     )
+    found = anomalies_page(anomalies, endpoints, marts) if anomalies is not None else None
     written = sum(write(target / name, content) for name, content in files.items())
-    fleet = fleet_data(endpoints, marts["daily"], previous=previous, owned=bool(owners))
-    written += _write_fleet(pages, marts, endpoints, fleet, target)
+    fleet = fleet_data(
+        endpoints,
+        marts["daily"],
+        previous=previous,
+        owned=bool(owners),
+        alerts=open_words(found.alerts) if found else {},
+    )
+    written += _write_fleet(pages, marts, endpoints, fleet, target, found)
     (target / "endpoint").mkdir()
-    written += write_endpoints(pages, marts, endpoints, target / "endpoint")
-    return Site(index=str(target / "index.html"), pages=len(endpoints) + 3, bytes=written)
+    written += write_endpoints(
+        pages, marts, endpoints, target / "endpoint", found.endpoints if found else None
+    )
+    return Site(
+        index=str(target / "index.html"),
+        pages=len(endpoints) + len(pages.nav),
+        bytes=written,
+    )
 
 
 def _write_fleet(
@@ -74,6 +93,7 @@ def _write_fleet(
     endpoints: tuple[Endpoint, ...],
     fleet: dict[str, Any],
     target: Path,
+    anomalies: AnomaliesPage | None,
 ) -> int:
     rejected, days = rejected_of(marts["rejected"]), days_of(marts["runs"])
     charts = charts_of(marts["histograms"])
@@ -85,6 +105,7 @@ def _write_fleet(
             fleet,
             endpoints=endpoints,
             owned="owner" in fleet["endpoints"],
+            night=anomalies.night if anomalies else None,
         )
         + write_page(pages, target / "bottom-up", apis, charts=charts)
         + write_page(
@@ -94,4 +115,16 @@ def _write_fleet(
             days=days,
             rejected=rejected,
         )
+        + (_write_anomalies(pages, anomalies, target) if anomalies else 0)
+    )
+
+
+def _write_anomalies(pages: Pages, anomalies: AnomaliesPage, target: Path) -> int:
+    return write_page(
+        pages,
+        target / "anomalies",
+        anomalies.data,
+        parts=anomalies.parts,
+        night=anomalies.night,
+        alerts=anomalies.alerts,
     )

@@ -1,4 +1,5 @@
-"""Numbers as people read them. `web/src/units.ts` says the same; one table of cases tests both.
+"""Numbers as people read them. `web/src/units.ts` says the same of those that pages work out;
+one table of cases tests both.
 
 Rounding is half up on ``floor(x * 10**d + 0.5)``, which gives the same digits in both languages.
 """
@@ -50,6 +51,38 @@ def share(ratio: float | None) -> str:
     return "100 %" if percent == 100 else f"{_half_up(percent, 1):,.1f} %"
 
 
+def signed(value_us: float | None) -> str:
+    """A change of a time with its sign: ``+12.3 ms``, ``\u22124.00 ms``, ``0 µs``."""
+    text = micros(value_us)
+    return f"+{text}" if value_us is not None and value_us > 0 and text != ABSENT else text
+
+
+def changed(ratio: float | None) -> str:
+    """A change as a ratio, in percent with its sign: ``+12.3 %``; beyond ten times as a factor."""
+    if ratio is None or not math.isfinite(ratio):
+        return ABSENT
+    if ratio >= 10:
+        return f"\u00d7{count(ratio + 1)}"
+    percent = f"{_half_up(abs(100 * ratio), 1):,.1f}"
+    return f"{percent} %" if percent == "0.0" else f"{_MINUS if ratio < 0 else '+'}{percent} %"
+
+
+def chance(p: float | None) -> str:
+    """A probability as odds of two digits: ``1 in 45``, ``1 in 10 million``; what is less likely
+    than that has no name people know."""
+    if p is None or not math.isfinite(p):
+        return ABSENT
+    if p > 0.5:
+        return "more often than not"
+    if p < 1e-12:
+        return "less than 1 in a trillion"
+    odds = _two(1 / p)
+    for unit, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if odds >= unit:
+            return f"1 in {odds / unit:g} {word}"
+    return f"1 in {odds:,}"
+
+
 def size(value: float) -> str:
     """Bytes in decimal units: ``920 MB``."""
     for unit in ("B", "kB", "MB", "GB"):
@@ -83,6 +116,12 @@ def _small(value_us: float) -> str:
 def _three(value: float) -> str:
     digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
     return f"{_half_up(value, digits):,.{digits}f}"
+
+
+def _two(value: float) -> int:
+    """A number of at least 1, rounded half up to two digits."""
+    scale: int = 10 ** max(0, math.floor(math.log10(value)) - 1)
+    return math.floor(value / scale + 0.5) * scale
 
 
 def _half_up(value: float, digits: int) -> float:

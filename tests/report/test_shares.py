@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from datetime import date
+from multiprocessing import resource_tracker
 from pathlib import Path
 
 import psutil
@@ -16,6 +17,7 @@ from crisp.pipeline.publish import load_marts
 from crisp.report import shares
 from crisp.report.site import write_site
 from crisp.synth import SynthOptions, write
+from tests.report.anomaly_tables import alert, model, night, score, shift
 from tests.running import aggregated, analysed
 
 DAY = date(2022, 1, 1)
@@ -32,7 +34,14 @@ def marts(tmp_path_factory: pytest.TempPathFactory) -> dict[str, pa.Table]:
 
 def written(marts: dict[str, pa.Table], target: Path) -> dict[str, bytes]:
     target.mkdir(parents=True)
-    write_site(marts, target, title="Shares", generated_us=0)
+    numbers = marts["fleet"]["endpoint_id"].to_pylist()
+    anomalies = night(
+        alerts=tuple(alert(endpoint_id=number, alert_id=str(number)) for number in numbers[:3]),
+        shifts=tuple(shift(endpoint_id=number) for number in numbers),
+        scores=tuple(score(endpoint_id=number) for number in numbers),
+        models=tuple(model(endpoint_id=number) for number in numbers[2:]),
+    )
+    write_site(marts, target, title="Shares", generated_us=0, anomalies=anomalies)
     assert not list(target.parent.glob("shares-*"))
     files = (path for path in target.rglob("*") if path.is_file())
     return {str(path.relative_to(target)): path.read_bytes() for path in files}
@@ -58,6 +67,7 @@ def test_a_process_that_is_killed_is_an_error(
     monkeypatch.setattr(shares, "_ENOUGH", 1)
     monkeypatch.setattr("os.sched_getaffinity", lambda _: {0, 1})
     mine = psutil.Process()
+    resource_tracker.ensure_running()  # it stays, whatever becomes of the others
     before = set(mine.children())
 
     def kill_first() -> None:

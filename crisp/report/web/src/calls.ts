@@ -3,7 +3,7 @@
 import { at, type Cells, type EndpointData } from "./data.js";
 
 /** Call paths with their names. */
-export type CallTree = Pick<EndpointData, "names" | "paths" | "depth">;
+export type CallTree = Pick<EndpointData, "names" | "paths" | "depth" | "marks">;
 
 /** Sums over the chosen bands, one number per call path. Whole microseconds: nothing is rounded. */
 export interface Sums {

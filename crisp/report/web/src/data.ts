@@ -1,6 +1,9 @@
 // The JSON that Python puts into each page. 64-bit ids are hex text; rows refer to each other by
 // index. Times are microseconds.
 
+import type { AnomaliesData } from "./anomalies.js";
+import type { Marks } from "./marks.js";
+
 /** One entry per entry endpoint in every list. */
 export interface FleetData {
   kind: "fleet";
@@ -26,6 +29,9 @@ export interface FleetData {
     change_note?: string[];
     /** Only where owners are known at all; "" for nobody. */
     owner?: string[];
+    /** Only where an alert is open: its severity or "silenced", "" for none, and a sentence. */
+    alert?: string[];
+    alert_note?: string[];
   };
 }
 
@@ -83,6 +89,8 @@ export interface EndpointData {
     inclusive_p95_us: number[];
     inclusive_p99_us: number[];
   };
+  /** Calls that changed; only where a night was judged. */
+  marks?: Marks;
   exemplars: {
     path: number[];
     trace_id: string[];
@@ -123,7 +131,7 @@ export interface DiffData {
 /** The call paths of one endpoint in two windows; what changed is a part of the page. */
 export type ComparisonData = { kind: "comparison" } & Pick<EndpointData, "depth" | "names" | "paths">;
 
-export type PageData = FleetData | BottomUpData | EndpointData | DiffData | ComparisonData;
+export type PageData = AnomaliesData | FleetData | BottomUpData | EndpointData | DiffData | ComparisonData;
 
 /** What the page carries, or null on pages without data. */
 export function readData(): PageData | null {

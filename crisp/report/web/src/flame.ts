@@ -4,6 +4,7 @@ import { chain, type Frame, type Sums } from "./calls.js";
 import { createChart } from "./chart.js";
 import { frameColour } from "./colour.js";
 import { at, type EndpointData } from "./data.js";
+import { markOf } from "./marks.js";
 import { isolated } from "./dom.js";
 import { count, micros, share, traces as traceCount } from "./units.js";
 
@@ -27,7 +28,8 @@ export function createFlame(
     const total = sums ? at(sums.total, frame.row) : 0;
     const all = sums ? at(sums.total, 0) : 0;
     const mean = sums ? total / sums.requests : 0;
-    return `${isolated(frame.name)} · ${micros(mean)} · ${share(all ? total / all : 0)}`;
+    const mark = markOf(data, frame.row);
+    return `${mark ? `${mark.label.slice(0, 1)} ` : ""}${isolated(frame.name)} · ${micros(mean)} · ${share(all ? total / all : 0)}`;
   };
   const colour = (frame: Frame): string => {
     const name = at(data.paths.name, frame.row);
@@ -68,6 +70,8 @@ export function facts(data: EndpointData, sums: Sums, row: number): [string, str
   ];
   const errors = at(sums.errors, row);
   if (errors) lines.push(["with an error in", traceCount(errors)]);
+  const mark = markOf(data, row);
+  if (mark) lines.push(["changed since the days before", mark.label]);
   lines.push(["level", count(chain(data.paths.parent, row).length)]);
   return lines;
 }

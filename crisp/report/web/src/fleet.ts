@@ -6,6 +6,7 @@ import type { Column } from "./grid.js";
 import { type Row, rowsOf, showListing } from "./listing.js";
 import { sparkline } from "./sparkline.js";
 import { changed, count, micros, share } from "./units.js";
+import { withFields } from "./view.js";
 
 export function showFleet(data: FleetData): void {
   const { endpoints } = data;
@@ -33,6 +34,7 @@ function columns(data: FleetData): Column<Row>[] {
         name(row.service, "service"),
       ],
     },
+    ...alertColumn(endpoints.alert, endpoints.alert_note),
     ...ownerColumn(endpoints.owner),
     number("traces", "Traces", "analysed traces", endpoints.traces, count),
     number("errors", "Errors", "traces whose root failed", endpoints.errors, count, true),
@@ -77,6 +79,31 @@ function columns(data: FleetData): Column<Row>[] {
       ],
     },
   ];
+}
+
+const SEVERITIES = ["critical", "warning", "info", "silenced"];
+
+function alertColumn(alerts?: string[], notes?: string[]): Column<Row>[] {
+  if (!alerts || !notes) return [];
+  const word = (row: Row): string => at(alerts, row.index);
+  return [
+    {
+      key: "alert",
+      title: "Alert",
+      hint: "endpoints that changed on the newest night, and how severely; the anomalies page says more",
+      numeric: false,
+      by: (row) => (word(row) ? SEVERITIES.indexOf(word(row)) : null),
+      cell: (row) =>
+        word(row)
+          ? [element("a", { class: `badge ${word(row)}`, title: at(notes, row.index), href: alertLink(row) }, word(row))]
+          : [element("span", { class: "quiet" }, "–")],
+    },
+  ];
+}
+
+/** The anomalies page with this endpoint searched for. */
+function alertLink({ service, operation }: Row): string {
+  return `anomalies.html${withFields("", { search: `${service}::${operation}` })}`;
 }
 
 function ownerColumn(owners: string[] | undefined): Column<Row>[] {

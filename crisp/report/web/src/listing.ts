@@ -95,7 +95,7 @@ export function showListing<R extends Named>(listing: Listing<R>): void {
   restore();
 }
 
-interface Select {
+export interface Select {
   control: HTMLSelectElement;
   /** null for all. */
   chosen: () => string | null;
@@ -103,7 +103,7 @@ interface Select {
 }
 
 /** A select of all that rows have of something; "" is one of them, its first option is all. */
-function select<R>(id: string, rows: R[], of: (row: R) => string, nameless: string): Select {
+export function select<R>(id: string, rows: R[], of: (row: R) => string, nameless: string): Select {
   const control = byId(id, HTMLSelectElement);
   const known = [...new Set(rows.map(of))].sort();
   control.append(...known.map((text, i) => element("option", { value: i }, text || nameless)));

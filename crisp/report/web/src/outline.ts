@@ -4,6 +4,7 @@ import { chain, type Sums } from "./calls.js";
 import { at, type EndpointData } from "./data.js";
 import { element, name } from "./dom.js";
 import { frameColour } from "./colour.js";
+import { badge } from "./marks.js";
 import { count, micros, share } from "./units.js";
 
 const FIRST_ROWS = 25; // opened at first, the heaviest
@@ -198,7 +199,7 @@ function line(
   const opener = element("span", { class: open === null ? "opener none" : "opener", "aria-hidden": "true" });
   const swatch = element("span", { class: "swatch", "aria-hidden": "true" });
   swatch.style.background = frameColour(service, operation);
-  const call = element("td", {}, opener, swatch, name(operation), name(service, "service"));
+  const call = element("td", {}, opener, swatch, name(operation), name(service, "service"), ...badge(data, row));
   call.style.paddingInlineStart = `${Math.min(level, INDENT_LIMIT) - 0.5}em`;
   return element(
     "tr",

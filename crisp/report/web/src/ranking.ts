@@ -4,6 +4,7 @@ import { type CallTree, chain, type Sums } from "./calls.js";
 import { at, type EndpointData } from "./data.js";
 import { bar, type Child, element, isolated, name } from "./dom.js";
 import { type Column, createGrid } from "./grid.js";
+import { badge } from "./marks.js";
 import { traceElement } from "./traces.js";
 import { count, micros, moment, share } from "./units.js";
 
@@ -47,7 +48,7 @@ function columns(data: EndpointData, sums: () => Sums | null): Column<number>[] 
     optional,
   });
   return [
-    { key: "path", title: "Call path", hint: "where it is called", numeric: false, cell: (row) => call(data, row) },
+    { key: "path", title: "Call path", hint: "where it is called", numeric: false, cell: (row) => [...call(data, row), ...badge(data, row)] },
     column("own", "Per request", "time it holds the critical path itself, mean over the chosen traces", perRequest, micros),
     {
       ...column("share", "Share", "of the mean latency of the chosen traces", own, count),
@@ -118,7 +119,7 @@ function details(
 }
 
 /** All calls from the request down to a call path. */
-export function callChain(data: EndpointData, row: number): Child[] {
+export function callChain(data: CallTree, row: number): Child[] {
   const calls = chain(data.paths.parent, row).map((path) => {
     const [service, operation] = nameOf(data, path);
     return element("li", {}, name(operation), name(service, "service"));

@@ -1,5 +1,7 @@
 // Links to places of the page; the address keeps the view, so they only scroll.
 
+import { addressFields, showInAddress } from "./view.js";
+
 export function linkSections(): void {
   document.addEventListener("click", (event) => {
     if (!(event.target instanceof Element)) return;
@@ -9,6 +11,15 @@ export function linkSections(): void {
     event.preventDefault();
     goTo(place);
   });
+}
+
+/** Go to the section that a link to this page names, once. */
+export function showLinkedSection(): void {
+  const section = addressFields(location.hash).get("section");
+  if (section === null) return;
+  showInAddress({ section: null });
+  const place = document.getElementById(`${section}-title`);
+  if (place) goTo(place);
 }
 
 /** Scroll to a place; the keyboard goes on from there. */

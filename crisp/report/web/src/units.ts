@@ -14,6 +14,11 @@ export function micros(us: number | null): string {
   return `${three(us / HOUR_US)} h`;
 }
 
+/** A change of a time with its sign: +12.3 ms, −4.00 ms, 0 µs. */
+export function signed(us: number): string {
+  return us > 0 ? `+${micros(us)}` : micros(us);
+}
+
 /** A whole number with thousands separated. */
 export function count(value: number | null): string {
   return value === null || !Number.isFinite(value) ? ABSENT : fixed(value, 0);

@@ -1,34 +1,30 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 
-import { changed, count, micros, moment, share } from "../src/units.js";
+import { changed, count, micros, moment, share, signed } from "../src/units.js";
 
 type Case = [value: number | null, text: string];
 const path = new URL("../../../../tests/report/units.json", import.meta.url);
-const cases = JSON.parse(readFileSync(path, "utf8")) as Record<"micros" | "count" | "share", Case[]>;
+const cases = JSON.parse(readFileSync(path, "utf8")) as Record<string, Case[]>;
 
-test.each(cases.micros)("micros(%s) is %s", (value, text) => {
-  expect(micros(value)).toBe(text);
+const words: Record<string, (value: number | null) => string> = {
+  micros,
+  count,
+  share,
+  changed,
+  signed: (value) => signed(value ?? NaN),
+};
+
+test.each(
+  Object.entries(words).flatMap(([kind, say]) =>
+    (cases[kind] ?? []).map(([value, text]) => ({ kind, value, text, say })),
+  ),
+)("$kind($value) is $text", ({ value, text, say }) => {
+  expect(say(value)).toBe(text);
 });
 
-test.each(cases.count)("count(%s) is %s", (value, text) => {
-  expect(count(value)).toBe(text);
-});
-
-test.each(cases.share)("share(%s) is %s", (value, text) => {
-  expect(share(value)).toBe(text);
-});
-
-test.each([
-  [null, "–"],
-  [0, "0.0 %"],
-  [-0.0004, "0.0 %"],
-  [0.123, "+12.3 %"],
-  [-0.5, "−50.0 %"],
-  [9.5, "+950.0 %"],
-  [11, "×12"],
-])("changed(%s) is %s", (value, text) => {
-  expect(changed(value)).toBe(text);
+test("every kind of number has cases", () => {
+  expect(Object.keys(cases).sort()).toEqual(Object.keys(words).sort());
 });
 
 test("a moment is shown in UTC", () => {
