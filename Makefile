@@ -18,6 +18,7 @@ MODULES := $(WEB)/node_modules
 
 RUNTIME := $(VENV)/.runtime
 DEV := $(VENV)/.dev
+TORCH := $(VENV)/.torch
 AIRFLOW := .venv-airflow/.installed
 SHOP := .venv-shop/.installed
 NPM := $(MODULES)/.installed
@@ -29,8 +30,10 @@ help: ## this list
 
 ## Set-up
 
-.PHONY: setup setup-dev setup-browser setup-servers setup-airflow setup-shop
+.PHONY: setup setup-torch setup-dev setup-browser setup-servers setup-airflow setup-shop
 setup: $(RUNTIME) $(BUNDLE) ## virtual environment in .venv and the front-end bundle
+
+setup-torch: setup $(TORCH) ## PyTorch, for networks in anomaly models; 5 GB
 
 setup-dev: setup $(DEV) ## the same, and what tests and checks need
 
@@ -58,6 +61,11 @@ $(RUNTIME): requirements/build.txt requirements/runtime.txt pyproject.toml | $(B
 $(DEV): requirements/dev.txt $(RUNTIME)
 	@echo "setup: Python packages for development"
 	@$(PIP) install --require-hashes -r requirements/dev.txt
+	@touch $@
+
+$(TORCH): requirements/torch.txt $(RUNTIME)
+	@echo "setup: PyTorch"
+	@$(PIP) install --require-hashes -r requirements/torch.txt
 	@touch $@
 
 .venv-%/.installed: requirements/%.txt | $(BIN)/pip

@@ -37,6 +37,13 @@ computed again from the lake.
 SHARED = """The marts also hold `{}` as above, for the days and call paths of the window.
 """
 
+ANOMALIES = """## Anomalies
+
+Under `OUT/models` one row an endpoint for each day they were trained (`crisp train`), under `OUT/scores` the tables
+`scores` and `shifts` of each day that was judged (`crisp score`), under `OUT/alerts` the alerts of each night (`crisp
+alert`). What the figures mean is told in [Anomalies](anomalies.md) and [Alerts](alerts.md).
+"""
+
 LEDGER = """## Ledger entries
 
 What was corrected, pruned or left out, in column `ledger` of `traces` and in `ledgers`. None of
@@ -47,6 +54,11 @@ REJECTS = """## Reject reasons
 
 Why a document is not analysed, in column `reason` of `rejects` and `rejected`. For every run,
 documents read = analysed + rejected.
+"""
+
+TESTS = """## Tests
+
+What the rows of `shifts` compare, a day with the days before it.
 """
 
 METRICS = """## Metrics
@@ -65,12 +77,16 @@ def render() -> str:
         MARTS,
         *_tables({name: table for name, table in schema.MARTS.items() if name not in _WRITTEN}),
         SHARED.format("`, `".join(sorted(_WRITTEN & set(schema.MARTS)))),
+        ANOMALIES,
+        *_tables(schema.ANOMALIES),
         LEDGER,
         _grid(("entry", "meaning"), ((f"`{k}`", v) for k, v in schema.LEDGER.items())),
         REJECTS,
         _grid(("reason", "meaning"), ((f"`{reason}`", reason.meaning) for reason in Reject)),
         METRICS,
         _grid(("metric", "meaning"), ((f"`{k}`", v) for k, v in schema.METRICS.items())),
+        TESTS,
+        _grid(("test", "meaning"), ((f"`{k}`", v) for k, v in schema.TESTS.items())),
     ]
     return "\n".join(parts)
 

@@ -67,7 +67,7 @@ def _engine(out: Path, workers: int) -> Any:
 
 def table(root: Location, name: str, day: str | None = None) -> pa.Table:
     """A table of the lake or the marts, of one day or all, as it lies on disk."""
-    kind = {**schema.LAKE, **schema.MARTS}[name]
+    kind = {**schema.LAKE, **schema.MARTS, **schema.ANOMALIES}[name]
     files = [
         f for one in store.days(root) if day in (None, one) for f in store.files(root, one, name)
     ]

@@ -10,6 +10,8 @@ import typer
 
 from crisp import __version__
 from crisp.cli import show
+from crisp.cli.alert import alert
+from crisp.cli.anomaly import score, train
 from crisp.cli.diff import diff
 from crisp.cli.examples import demo, synth
 from crisp.cli.fetch import fetch
@@ -26,7 +28,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    epilog="Exit codes: 0 fine, 1 failed, 2 wrong use.",
+    epilog="Exit codes: 0 fine, 1 failed, 2 wrong use; 3 alerts fire, when asked for.",
 )
 
 
@@ -71,5 +73,9 @@ def _root(
     pass
 
 
-for command in (run, fetch, analyse, aggregate, report, diff, serve, path, synth, demo):
+for command in (
+    *(run, fetch, analyse, aggregate, report, diff),
+    *(train, score, alert),
+    *(serve, path, synth, demo),
+):
     app.command()(command)

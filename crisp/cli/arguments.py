@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,12 +13,14 @@ from crisp.errors import ConfigError
 from crisp.options import (
     MEMORY_LIMIT,
     AggregateOptions,
+    AlertOptions,
     EngineOptions,
     IngestOptions,
     PathOptions,
     ReportOptions,
     RunOptions,
     Template,
+    TrainOptions,
     path_options,
 )
 
@@ -67,6 +70,10 @@ Date = Annotated[
 WindowEnd = Annotated[
     str | None,
     typer.Option(metavar="YYYY-MM-DD", help="The 14 days that end with this UTC day."),
+]
+Night = Annotated[
+    str | None,
+    typer.Option(metavar="YYYY-MM-DD", help="This UTC day. Default: the newest there is."),
 ]
 WindowShown = Annotated[
     str | None,
@@ -215,6 +222,26 @@ def report_options(
     named = found.pop("owners", None)
     file = owners or (named and Path(named))
     return ReportOptions(**found, owners=load_owners(file) if file and with_owners else {})
+
+
+def train_options(settings: Path | None, **options: Any) -> TrainOptions:
+    """How models are made, from the file and the options.
+
+    Raises:
+        ConfigError: a setting is unknown or out of range.
+    """
+    return TrainOptions(**load_settings(settings)["train"] | given(options))
+
+
+def alert_options(settings: Path | None, **options: Any) -> AlertOptions:
+    """Which changes are alerts, from the file and the options.
+
+    Raises:
+        ConfigError: a setting is unknown or out of range.
+    """
+    names = {each.name for each in fields(AlertOptions)}
+    found = load_settings(settings)["alert"]
+    return AlertOptions(**{k: v for k, v in found.items() if k in names} | given(options))
 
 
 def engine_options(

@@ -40,6 +40,7 @@ def _list_of(check: Callable[[Any], bool]) -> Callable[[Any], bool]:
 _TEXT: _Kind = ("a text", lambda value: isinstance(value, str))
 _WHOLE: _Kind = ("a whole number", _is_whole)
 _NUMBER: _Kind = ("a number", _is_number)
+_TRUTH: _Kind = ("true or false", lambda value: isinstance(value, bool))
 _SECRET = (("fetch", "headers"), ("fetch", "jaeger"), ("engine", "conf"))
 """Settings whose values are not repeated in messages."""
 SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
@@ -58,7 +59,7 @@ SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
         "skew_limit_us": _WHOLE,
         "overlap_us": _WHOLE,
         "overlap_ratio": _NUMBER,
-        "all_paths": ("true or false", lambda value: isinstance(value, bool)),
+        "all_paths": _TRUTH,
     },
     "fetch": {
         "jaeger": _TEXT,
@@ -90,6 +91,33 @@ SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
         "kept": _WHOLE,
     },
     "report": {"title": _TEXT, "jaeger_url": _TEXT, "owners": _TEXT},
+    "train": {
+        "profile": _TEXT,
+        "features": _TEXT,
+        "charge_callee": _TRUTH,
+        "flow": _TEXT,
+        "flow_length": _WHOLE,
+        "least": _WHOLE,
+        "least_traces": _WHOLE,
+        "most_traces": _WHOLE,
+        "reference": _WHOLE,
+        "alpha": _NUMBER,
+        "drift": _NUMBER,
+        "most_days": _WHOLE,
+        "seed": _WHOLE,
+        "device": _TEXT,
+    },
+    "alert": {
+        "level": _NUMBER,
+        "least_change": _NUMBER,
+        "least_traces": _WHOLE,
+        "becomes_normal_days": _WHOLE,
+        "expires_hours": _NUMBER,
+        "site_url": _TEXT,
+        "silences": _TEXT,
+        "token_file": _TEXT,
+        "token_env": _TEXT,
+    },
 }
 
 

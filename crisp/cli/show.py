@@ -75,6 +75,11 @@ def result(record: dict[str, Any], text: str, *, as_json: bool) -> None:
     typer.echo(json.dumps(record) if as_json else text)
 
 
+def remark(text: str) -> None:
+    """A line on stderr, beside the result."""
+    typer.echo(f"crisp: {plain(text)}", err=True)
+
+
 def line(text: str) -> None:
     """One line of result."""
     typer.echo(text)

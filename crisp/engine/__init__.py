@@ -35,6 +35,11 @@ class Table:
     schema: pa.Schema
 
 
+def is_bulky(schema: pa.Schema) -> bool:
+    """A row holds a file's worth of bytes."""
+    return any(pa.types.is_binary(field.type) for field in schema)
+
+
 class Engine(Protocol):
     """What a stage may ask of the place it runs in."""
 

@@ -12,7 +12,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from crisp.engine import MapFunction, Table
+from crisp.engine import MapFunction, Table, is_bulky
 from crisp.engine.pool import map_shards
 from crisp.errors import ConfigError, CrispError
 from crisp.locations import filesystem, is_url
@@ -189,6 +189,8 @@ def _explained() -> Iterator[None]:
 
 def _row_group(schema: pa.Schema) -> int:
     """Rows of a row group: it is held in memory whole, and nested rows are large."""
+    if is_bulky(schema):
+        return 64
     return 8_192 if any(pa.types.is_nested(field.type) for field in schema) else 122_880
 
 

@@ -33,8 +33,9 @@ EXCLUDED = pa.schema([(name, _I64) for name in ("endpoint_id", "start_us", "end_
 """Days of endpoints whose traces are left out."""
 _PATHS = pa.schema([schema.CALL_PATHS.field("path_id"), schema.CALL_PATHS.field("parent_id")])
 _ORDER = ("endpoint_id", "part", "start_us", "tree_id", "path_id")
-_SHARD_CELLS = 1_000_000
-"""Cells that a worker holds at a time, about 200 MB; an endpoint's share is not cut further."""
+_MOST_CELLS, _SHARDS = 1_000_000, 16
+"""Cells that a worker holds at a time, about 200 MB; fewer where that makes no 16 shards, so that
+all workers have work. An endpoint's share is not cut further."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,6 +136,7 @@ def _dealt(
 ) -> Iterator[EndpointShard]:
     """Neighbouring endpoints until there are enough cells; shares of large endpoints alone."""
     rows = sorted(counts.to_pylist(), key=lambda row: (row["endpoint_id"], row["part"]))
+    most = min(_MOST_CELLS, sum(row["cells"] for row in rows) // _SHARDS)
     divided = {row["endpoint_id"] for row in rows if row["part"]}
     group: list[dict[str, int]] = []
 
@@ -151,7 +153,7 @@ def _dealt(
 
     for row in rows:
         alone = row["endpoint_id"] in divided or (group and group[-1]["endpoint_id"] in divided)
-        full = sum(each["cells"] for each in group) + row["cells"] > _SHARD_CELLS
+        full = sum(each["cells"] for each in group) + row["cells"] > most
         if group and (alone or full):
             yield shard()
             group = []

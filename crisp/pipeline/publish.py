@@ -15,6 +15,8 @@ from crisp import arrow, schema, store
 from crisp.errors import ConfigError, LakeError
 from crisp.locations import Location, filesystem, is_url, plain
 from crisp.options import ReportOptions
+from crisp.pipeline.anomalies import load_anomalies
+from crisp.pipeline.places import Places
 from crisp.report.pages import bundle, check_jaeger_url, forward
 from crisp.report.single import single_page
 from crisp.report.site import Site, write_site
@@ -95,7 +97,7 @@ def check_site(options: ReportOptions) -> None:
 
 
 def report_endpoint(
-    marts: Location,
+    where: Places,
     file: Location,
     *,
     service: str | None,
@@ -113,14 +115,16 @@ def report_endpoint(
             folder.
     """
     check_site(options)
+    shown = latest_mart(where.marts, day)
     html = single_page(
-        load_marts(marts, latest_mart(marts, day)),
+        load_marts(where.marts, shown),
         service=service,
         operation=operation,
         title=options.title,
         generated_us=generated_us,
         jaeger_url=options.jaeger_url,
         owners=options.owners,
+        anomalies=load_anomalies(where, shown),
     ).encode()
     if is_url(file):
         system, path = filesystem(file)
@@ -143,19 +147,19 @@ def _replace(file: Path, content: bytes) -> None:
 
 
 def report(
-    marts: Location,
-    site: Location,
+    where: Places,
     *,
     scratch: Path,
     day: str | None,
     generated_us: int,
     options: ReportOptions,
 ) -> Site:
-    """Write the site of a window under ``scratch``, on the same disk as a ``site`` of this
-    machine, and put it at ``site`` in one step.
+    """Write the site of a window under ``scratch``, on the same disk as a site of this machine,
+    and put it where it belongs in one step.
 
     Without a ``day`` it is the newest window, also when that came while another was written.
     """
+    marts = where.marts
     while True:
         shown = latest_mart(marts, day)
         version = store.version(marts, shown)
@@ -173,8 +177,9 @@ def report(
                 jaeger_url=options.jaeger_url,
                 owners=options.owners,
                 previous=fleet_before(marts, shown),
+                anomalies=load_anomalies(where, shown),
             )
-            index = publish(new, site, forward)
+            index = publish(new, where.site, forward)
         if day is not None or (latest_mart(marts, None), store.version(marts, shown)) == (
             shown,
             version,

@@ -43,6 +43,15 @@ def window(lake: Location, first: str | None, last: str | None) -> Window:
     return Window(first=first, days=days)
 
 
+def newest(lake: Location) -> date:
+    """The newest day of the lake.
+
+    Raises:
+        LakeError: there is none.
+    """
+    return date.fromisoformat(window(lake, None, None).days[-1])
+
+
 def nightly_window(lake: Location, night: date) -> Window:
     """The `WINDOW_DAYS` days that end with ``night``.
 

@@ -1,4 +1,5 @@
-"""Every night: fetch a day of traces, analyse it, merge the last 14 days, write the site.
+"""Every night: fetch a day of traces, analyse it, merge the last 14 days, judge the day by those
+before, write the site, send alerts, and learn from the day for the next one.
 
 Each task runs one command that can be typed by hand; its log shows the command and what it says.
 A day can be run again at any time and in any order with others. When a task fails, the site of
@@ -31,10 +32,15 @@ MARTS = (
 )
 OUTLETS = {
     "aggregate": [Asset(f"crisp/marts/{table}") for table in MARTS],
+    "score": [Asset("crisp/scores"), Asset("crisp/shifts")],
+    "judge": [Asset("crisp/alerts")],
     "report": [Asset("crisp/site")],
+    "train": [Asset("crisp/models")],
 }
-ONE_AT_A_TIME = {"aggregate", "report"}
+ONE_AT_A_TIME = {"aggregate", "report", "alert"}
 """They write what all days share; the other tasks write their own day only."""
+RUNNABLE = {"fetch", "analyse", "aggregate", "score", "train"}
+"""Stages that can run on a cluster."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +48,7 @@ class Spark:
     """How stages run on a cluster."""
 
     stages: list[str] = field(default_factory=list)
-    """which of fetch, analyse and aggregate do; the rest run on Airflow's worker"""
+    """which of `RUNNABLE` do; the rest run on Airflow's worker"""
     connection: str = "spark_default"
     """Airflow's connection that names the master"""
     submit: str = "spark-submit"
@@ -77,6 +83,10 @@ class Nightly:
     """heading of the site"""
     jaeger_url: str = ""
     """address of a trace in Jaeger, with {trace_id}; no links when empty"""
+    anomalies: bool = True
+    """score, judge and train too"""
+    webhook: str = ""
+    """address of Alertmanager, or of another receiver; alerts are only shown when empty"""
     cron: str = "30 2 * * *"
     """when a night begins, UTC; late spans should have arrived by then"""
     days_at_once: int = 3
@@ -99,11 +109,10 @@ def read(path: Path) -> Nightly:
     found = tomllib.loads(path.read_text(encoding="utf-8"))
     spark = found.pop("spark", {})
     problems = [*_problems(Nightly, found, ""), *_problems(Spark, spark, "spark.")]
-    runnable = {"fetch", "analyse", "aggregate"}
     problems += [
-        f"spark.stages: {stage!r} is none of {', '.join(sorted(runnable))}"
+        f"spark.stages: {stage!r} is none of {', '.join(sorted(RUNNABLE))}"
         for stage in spark.get("stages", [])
-        if stage not in runnable
+        if stage not in RUNNABLE
     ]
     if problems:
         raise ValueError(f"{path}: {'; '.join(problems)}")
@@ -142,17 +151,33 @@ def day(dag_run: DagRunProtocol, params: Mapping[str, Any]) -> str:
     return min(own, yesterday).isoformat()
 
 
-def arguments(at: Nightly) -> dict[str, list[str]]:
-    """What follows the name of each stage, in the order in which stages run."""
+def commands(at: Nightly) -> dict[str, list[str]]:
+    """The command of crisp of each task, in the order in which tasks run.
+
+    Judging and sending are one command, once without a receiver: the page that an alert links to
+    is written between them.
+    """
     settings = _option("--settings", at.settings)
     fetched = f"{at.landing.rstrip('/')}/date={DAY}"
     endpoints = _option("--endpoints", at.endpoints)
     links = _option("--jaeger-url", at.jaeger_url)
+    night = [at.out, "--date", DAY]
+    asked = ["--jaeger", at.jaeger, "--date", DAY, "-o", at.landing]
+    found = {
+        "fetch": ["fetch", *asked, *endpoints, *settings],
+        "analyse": ["analyse", fetched, "--date", DAY, "-o", at.out, *settings],
+        "aggregate": ["aggregate", *night, "--refresh", *settings],
+        "score": ["score", *night, *settings],
+        "judge": ["alert", *night, *settings],
+        "report": ["report", at.out, "--title", at.title, *links, *settings],
+        "alert": ["alert", *night, *_option("--webhook", at.webhook), *settings],
+        "train": ["train", *night, *settings],
+    }
+    left_out = set() if at.anomalies else {"score", "judge", "alert", "train"}
     return {
-        "fetch": ["--jaeger", at.jaeger, "--date", DAY, "-o", at.landing, *endpoints, *settings],
-        "analyse": [fetched, "--date", DAY, "-o", at.out, *settings],
-        "aggregate": [at.out, "--date", DAY, "--refresh", *settings],
-        "report": [at.out, "--title", at.title, *links, *settings],
+        name: words
+        for name, words in found.items()
+        if name not in left_out and (name != "alert" or at.webhook)
     }
 
 
@@ -160,17 +185,18 @@ def _option(name: str, value: str) -> list[str]:
     return [name, value] if value else []
 
 
-def task(at: Nightly, stage: str, words: list[str]) -> BaseOperator:
-    """The task that runs a stage, on this machine or on the cluster."""
+def task(at: Nightly, name: str, command: list[str]) -> BaseOperator:
+    """The task that runs a command, on this machine or on the cluster."""
+    stage, *words = command
     about: dict[str, Any] = {
-        "task_id": stage,
-        "outlets": OUTLETS.get(stage, []),
+        "task_id": name,
+        "outlets": OUTLETS.get(name, []),
         "post_execute": _date_events,
-        "max_active_tis_per_dag": 1 if stage in ONE_AT_A_TIME else None,
+        "max_active_tis_per_dag": 1 if name in ONE_AT_A_TIME else None,
     }
-    if stage not in at.spark.stages:
-        command = shlex.join([at.crisp, stage, *words])
-        return BashOperator(bash_command=command, skip_on_exit_code=None, **about)
+    if name not in at.spark.stages:
+        line = shlex.join([at.crisp, *command])
+        return BashOperator(bash_command=line, skip_on_exit_code=None, **about)
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
     return SparkSubmitOperator(
@@ -222,7 +248,7 @@ def nightly(at: Nightly) -> DAG:
             "execution_timeout": timedelta(hours=at.timeout_hours),
         },
     ) as made:
-        chain(*(task(at, stage, words) for stage, words in arguments(at).items()))
+        chain(*(task(at, name, command) for name, command in commands(at).items()))
     return made
 
 

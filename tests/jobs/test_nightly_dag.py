@@ -49,6 +49,7 @@ CASES = [
         id="a date that is given is used",
     ),
 ]
+STAGES = ("fetch", "analyse", "aggregate", "score", "judge", "report", "alert", "train")
 NO_DATES = ["2024-5-2", "20240502", "2024-02-30", "2024-05-02; id", "$(id)", "", 20240502]
 
 
@@ -65,6 +66,7 @@ def airflow(tmp_path_factory: pytest.TempPathFactory) -> Airflow:
             "settings": "settings.toml",
             "title": "Ann's $HOME",
             "jaeger_url": "http://jaeger/trace/{trace_id}",
+            "webhook": "http://alerts:9093/a b",
             "retries": 3,
         },
     )
@@ -88,14 +90,20 @@ def test_tasks_run_one_after_the_other_and_aggregate_names_every_mart(
         "tags": ["crisp"],
     }
     tasks = described["tasks"]
-    assert list(tasks) == ["fetch", "analyse", "aggregate", "report"]
-    assert [task["after"] for task in tasks.values()] == [[], ["fetch"], ["analyse"], ["aggregate"]]
-    assert [task["at once"] for task in tasks.values()] == [None, None, 1, 1]
+    assert list(tasks) == list(STAGES)
+    before = [[], *([name] for name in STAGES[:-1])]
+    assert [task["after"] for task in tasks.values()] == before
+    at_once = {name for name, task in tasks.items() if task["at once"] is not None}
+    assert at_once == {"aggregate", "report", "alert"}
+    assert {tasks[name]["at once"] for name in at_once} == {1}
     assert tasks["aggregate"]["outlets"] == [f"crisp/marts/{table}" for table in MARTS]
     assert tasks["report"]["outlets"] == ["crisp/site"]
+    assert tasks["score"]["outlets"] == ["crisp/scores", "crisp/shifts"]
+    assert tasks["judge"]["outlets"] == ["crisp/alerts"]
+    assert tasks["train"]["outlets"] == ["crisp/models"]
 
 
-@pytest.mark.parametrize("stage", ["fetch", "analyse", "aggregate", "report"])
+@pytest.mark.parametrize("stage", STAGES)
 def test_task_is_tried_again_and_runs_only_after_success(
     described: dict[str, Any], stage: str
 ) -> None:
@@ -135,29 +143,33 @@ def triggered(airflow: Airflow) -> dict[str, tuple[str, str]]:
         "plain": [*trigger, "{}", "--run-id", "plain"],
         "runs": ["dags", "list-runs", "crisp_nightly", "--output", "json"],
         "yesterday": [*render, "aggregate", "plain"],
-        **{stage: [*render, stage, "dated"] for stage in ("fetch", "analyse", "aggregate")},
-        "report": [*render, "report", "dated"],
+        **{stage: [*render, stage, "dated"] for stage in STAGES},
         **{repr(date): [*trigger, json.dumps({"date": date})] for date in NO_DATES},
     }
     return dict(zip(commands, airflow.several(*commands.values()), strict=True))
 
 
+NIGHT = "s3://traces/out --date '2024-02-29'"
 COMMANDS = {
-    "fetch": "--jaeger http://127.0.0.1:1 --date '2024-02-29' -o '/srv/a b/landing'"
+    "fetch": "fetch --jaeger http://127.0.0.1:1 --date '2024-02-29' -o '/srv/a b/landing'"
     " --endpoints '/etc/endpoints; rm -rf.txt' --settings settings.toml",
-    "analyse": "'/srv/a b/landing/date=2024-02-29' --date '2024-02-29' -o s3://traces/out"
-    " --settings settings.toml",
-    "aggregate": "s3://traces/out --date '2024-02-29' --refresh --settings settings.toml",
-    "report": "s3://traces/out --title 'Ann'\"'\"'s $HOME'"
+    "analyse": "analyse '/srv/a b/landing/date=2024-02-29' --date '2024-02-29'"
+    " -o s3://traces/out --settings settings.toml",
+    "aggregate": f"aggregate {NIGHT} --refresh --settings settings.toml",
+    "score": f"score {NIGHT} --settings settings.toml",
+    "judge": f"alert {NIGHT} --settings settings.toml",
+    "report": "report s3://traces/out --title 'Ann'\"'\"'s $HOME'"
     " --jaeger-url 'http://jaeger/trace/{trace_id}' --settings settings.toml",
+    "alert": f"alert {NIGHT} --webhook 'http://alerts:9093/a b' --settings settings.toml",
+    "train": f"train {NIGHT} --settings settings.toml",
 }
 
 
-@pytest.mark.parametrize("stage", COMMANDS)
+@pytest.mark.parametrize("stage", STAGES)
 def test_command_of_a_task_can_be_typed(triggered: dict[str, tuple[str, str]], stage: str) -> None:
     error, said = triggered[stage]
     assert error == ""
-    assert f"/opt/crisp {stage} {COMMANDS[stage]}\n" in said
+    assert f"/opt/crisp {COMMANDS[stage]}\n" in said
 
 
 def test_run_that_is_started_without_a_date_works_on_yesterday(
@@ -181,7 +193,9 @@ BAD = {
     "": "first_day is missing; jaeger is missing; landing is missing; out is missing",
     "jager = 'x'": "jager is unknown",
     "retries = '3'": "retries is no int",
-    "[spark]\nstages = ['report']": "spark.stages: 'report' is none of aggregate, analyse, fetch",
+    "anomalies = 'yes'": "anomalies is no bool",
+    "[spark]\nstages = ['report']": "spark.stages: 'report' is none of aggregate, analyse,"
+    " fetch, score, train",
     "[spark]\nmaster = 'x'": "spark.master is unknown",
 }
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import pytest
 
-from crisp.schema import MARTS
+from crisp import store
+from crisp.schema import ANOMALIES, MARTS
 from tests.jobs.composed import check_health, example, loaded
 from tests.jobs.nights import DAYS, TRACES, Airflow, digests, prepared
 from tests.processes import end_session, until
@@ -37,6 +38,17 @@ def test_night_ends_with_a_site_of_the_days_so_far(two_nights: tuple[Airflow, st
     for last, days in ((DAYS[0], DAYS[:1]), (DAYS[1], DAYS[:2])):
         daily = rows(str(out / "marts"), "daily", last)
         assert {row["day"]: row["traces"] for row in daily} == dict.fromkeys(days, TRACES)
+
+
+def test_night_is_judged_by_what_was_learnt_the_night_before(
+    two_nights: tuple[Airflow, str],
+) -> None:
+    out = two_nights[0].home / "out"
+    judged = {night: store.run_record(out / "scores", night)["model_day"] for night in DAYS[:2]}
+    assert judged == {DAYS[0]: None, DAYS[1]: DAYS[0]}
+    assert {row["model"].split()[1] for row in rows(out / "scores", "scores")} == {DAYS[0]}
+    assert store.days(out / "models") == store.days(out / "alerts") == DAYS[:2]
+    assert (out / "site" / "anomalies.html").is_file()
 
 
 def test_log_of_a_night_tells_commands_and_summaries(two_nights: tuple[Airflow, str]) -> None:
@@ -124,7 +136,7 @@ def backfilled(traced: Jaeger, tmp_path_factory: pytest.TempPathFactory) -> Iter
     )
     assert [error for error, _ in answers] == ["", "", ""], answers
     with standing(airflow):
-        until(lambda: ended(airflow), 240)
+        until(lambda: ended(airflow), 480)
         yield airflow
 
 
@@ -162,7 +174,10 @@ def test_every_mart_and_the_site_tell_which_day_brought_them(backfilled: Airflow
         "SELECT name, json_extract(asset_event.extra, '$.date') FROM asset_event"
         " JOIN asset ON asset.id = asset_id ORDER BY 1, 2",
     )
-    assets = sorted([*(f"crisp/marts/{table}" for table in MARTS), "crisp/site"])
+    assets = sorted(
+        [*(f"crisp/marts/{table}" for table in MARTS), "crisp/site"]
+        + [f"crisp/{table}" for table in ANOMALIES]
+    )
     assert events == [(asset, day) for asset in assets for day in DAYS]
 
 

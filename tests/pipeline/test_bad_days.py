@@ -53,8 +53,7 @@ def test_a_folder_of_everything_that_is_bad_gives_a_site_of_what_is_good(tmp_pat
     names = {row["operation"] for row in rows(where.marts, "endpoint_names", result.days[-1])}
     assert names >= set(NAMES.values())
     site = report(
-        where.marts,
-        where.site,
+        where,
         scratch=out,
         day=None,
         generated_us=0,

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from crisp import store
+from crisp.pipeline.places import Places, places
 from crisp.pipeline.publish import load_marts
-from crisp.pipeline.run import Places, places
 from crisp.synth import SynthOptions, write
 from tests.processes import end_session, in_session, until
 from tests.running import digests, table

@@ -177,8 +177,7 @@ def test_a_site_shows_the_newest_window_though_it_came_while_another_was_written
 
     monkeypatch.setattr(publish_stage, "publish", beside)
     site = publish_stage.report(
-        where.marts,
-        where.site,
+        where,
         scratch=out,
         day=None,
         generated_us=0,

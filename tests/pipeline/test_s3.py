@@ -14,7 +14,7 @@ import pytest
 
 from crisp import schema
 from crisp.locations import filesystem, join
-from crisp.pipeline.run import Places, places
+from crisp.pipeline.places import Places, places
 from crisp.synth import SynthOptions, write
 from tests.running import Row, rows
 from tests.servers import S3, versitygw

@@ -11,11 +11,14 @@ from pyspark.sql import DataFrame, functions
 from pyspark.sql.column import Column
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from crisp.engine import is_bulky
 from crisp.engine.files import LASTING, SCRATCH, ParquetFile
 from crisp.locations import join
 
 _NESTED_ROWS = 65_536
 """Rows of a file when they are nested, hence large; a table of plain rows is one file."""
+_BULKY_ROWS = 512
+"""… and when each holds a model."""
 _WRITTEN = pa.schema([("file", pa.string())])
 
 
@@ -30,13 +33,18 @@ def write(frame: DataFrame, schema: pa.Schema, target: str, order_by: Sequence[s
     The rows are dealt out to files by their hash and ordered in each: by ``order_by``, and then
     by every other plain column, so that only equal rows have equal places.
     """
-    plain = [field.name for field in schema if not pa.types.is_nested(field.type)]
+    plain = [field.name for field in schema if not _is_large(field.type)]
     keys = [column(name) for name in (*order_by, *(n for n in plain if n not in order_by))]
-    parts = 1 if len(plain) == len(schema) else -(-frame.count() // _NESTED_ROWS)
+    rows = _BULKY_ROWS if is_bulky(schema) else _NESTED_ROWS
+    parts = 1 if len(plain) == len(schema) else -(-frame.count() // rows)
     dealt = frame.repartition(parts, *keys) if parts > 1 else frame.repartition(1)
     if not _write(dealt.sortWithinPartitions(*keys), schema, target, LASTING):
         with ParquetFile(_part(target, 0), schema, LASTING) as file:
             file.add(pa.RecordBatch.from_pylist([], schema=schema))
+
+
+def _is_large(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_nested(kind) or pa.types.is_binary(kind))
 
 
 def spill(frame: DataFrame, schema: pa.Schema, target: str) -> list[str]:
