@@ -72,9 +72,17 @@ for path in map(Path, json.loads(sys.argv[1])):
     except ValueError as error:
         problems.append(str(error))
 usual = asdict(night.Nightly(jaeger="", landing="", out="", first_day=None))
+def tasks(**lines):
+    at = night.Nightly(jaeger="", landing="", out="", first_day=None, **lines)
+    return list(night.commands(at))
+
 print(json.dumps({
     "problems": problems,
     "usual": usual,
+    "tasks": {
+        "usual": tasks(),
+        "without anomalies": tasks(anomalies=False, webhook="http://alerts"),
+    },
     "Spark's operator": any("spark_submit" in name for name in sys.modules),
 }))
 """

@@ -229,5 +229,12 @@ def test_shipped_configuration_is_read_and_its_values_are_the_usual_ones(
     assert changed == {"jaeger", "landing", "out", "first_day"}
 
 
+def test_alerts_are_sent_only_to_a_webhook_and_anomalies_can_be_left_out(
+    read: dict[str, Any],
+) -> None:
+    assert read["tasks"]["usual"] == [name for name in STAGES if name != "alert"]
+    assert read["tasks"]["without anomalies"] == ["fetch", "analyse", "aggregate", "report"]
+
+
 def test_without_stages_on_spark_its_operator_is_not_imported(read: dict[str, Any]) -> None:
     assert not read["Spark's operator"]

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from crisp import store
-from crisp.schema import ANOMALIES, MARTS
+from crisp.schema import MARTS
 from tests.jobs.composed import check_health, example, loaded
 from tests.jobs.nights import DAYS, TRACES, Airflow, digests, prepared
 from tests.processes import end_session, until
@@ -125,7 +125,7 @@ def backfilled(traced: Jaeger, tmp_path_factory: pytest.TempPathFactory) -> Iter
     """An Airflow that ran three days at once, and still stands."""
     home = tmp_path_factory.mktemp("backfill")
     nothing_to_catch_up_with = "2100-01-01"
-    settings = {"jaeger": traced.url, "retries": 2, "retry_minutes": 0.05}
+    settings = {"jaeger": traced.url, "retries": 2, "retry_minutes": 0.05, "anomalies": False}
     airflow = prepared(home, settings, first_day=nothing_to_catch_up_with)
     first, after = DAYS[0], "2024-05-05"
     backfill = ["backfill", "create", "--dag-id", "crisp_nightly", "--max-active-runs", "3"]
@@ -174,10 +174,7 @@ def test_every_mart_and_the_site_tell_which_day_brought_them(backfilled: Airflow
         "SELECT name, json_extract(asset_event.extra, '$.date') FROM asset_event"
         " JOIN asset ON asset.id = asset_id ORDER BY 1, 2",
     )
-    assets = sorted(
-        [*(f"crisp/marts/{table}" for table in MARTS), "crisp/site"]
-        + [f"crisp/{table}" for table in ANOMALIES]
-    )
+    assets = sorted([*(f"crisp/marts/{table}" for table in MARTS), "crisp/site"])
     assert events == [(asset, day) for asset in assets for day in DAYS]
 
 
