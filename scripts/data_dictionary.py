@@ -39,9 +39,10 @@ SHARED = """The marts also hold `{}` as above, for the days and call paths of th
 
 ANOMALIES = """## Anomalies
 
-Under `OUT/models` one row an endpoint for each day they were trained (`crisp train`), under `OUT/scores` the tables
-`scores` and `shifts` of each day that was judged (`crisp score`), under `OUT/alerts` the alerts of each night (`crisp
-alert`). What the figures mean is told in [Anomalies](anomalies.md) and [Alerts](alerts.md).
+Under `OUT/models` one row an endpoint for each day they were trained (`crisp train`), under
+`OUT/scores` the tables `scores` and `shifts` of each day that was judged (`crisp score`), under
+`OUT/alerts` the alerts of each night (`crisp alert`). What the figures mean is told in
+[Anomalies](anomalies.md) and [Alerts](alerts.md).
 """
 
 LEDGER = """## Ledger entries
