@@ -281,6 +281,8 @@ class TrainOptions:
             *_choices("flow", self.flow, Flow),
             *_choices("device", self.device, Device),
         ]
+        if self.profile == "plain" and self.flow != "none":
+            problems.append("profile plain has no network that a flow could shape")
         for name, low in (("flow_length", 1), ("least", 1), ("least_traces", 20)):
             if getattr(self, name) < low:
                 problems.append(f"{name} must be at least {low}, not {getattr(self, name)}")
@@ -305,6 +307,8 @@ class AlertOptions:
     """Changes of latency that are smaller, as a share of it, are no alerts by themselves."""
     least_traces: int = 20
     """Endpoints with fewer traces on a day are not compared."""
+    least_days: int = 5
+    """Endpoints with fewer days before are not compared: nobody knows how much days differ."""
     becomes_normal_days: int = 7
     """A change that has lasted so long is the new normal."""
     expires_hours: float = 36.0
@@ -320,7 +324,7 @@ class AlertOptions:
             problems.append(f"least_change must be in [0, 1), not {self.least_change}")
         problems.extend(
             f"{name} must be at least 1, not {getattr(self, name)}"
-            for name in ("least_traces", "becomes_normal_days", "expires_hours")
+            for name in ("least_traces", "least_days", "becomes_normal_days", "expires_hours")
             if getattr(self, name) < 1
         )
         if problems:

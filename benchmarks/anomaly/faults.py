@@ -126,7 +126,8 @@ def window_level(boutique: Boutique, vector: str, *, by_family: bool) -> list[Fa
     """
     normal, start = _normal(boutique), boutique.vectors.start_us
     families = np.array([label.family if by_family else "all" for label in boutique.labels])
-    parents, options = above(boutique.parents), AlertOptions()
+    # all of it is of one day, so that stretches of ten minutes have to tell how much days differ
+    parents, options = above(boutique.parents), AlertOptions(least_days=1)
     rows = []
     for fault, pod, which in _windows(boutique):
         before = np.flatnonzero(normal & (start < start[which[0]]))

@@ -79,6 +79,9 @@ class EndpointModel:
     choice: Choice
     reference: Vectors
     """traces of the window, evenly over the time, without the texts of their ids"""
+    callers: tuple[Ints, Ints]
+    """call paths of the reference and all above them, ascending, and the parent of each: the day
+    that is compared does not know those that it lacks"""
 
     @property
     def new_path_rate(self) -> float:

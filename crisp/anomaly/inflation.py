@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from crisp.anomaly.rank import Ranks
-from crisp.anomaly.vectors import Floats, Ints
+from crisp.anomaly.vectors import Floats, Ints, spread
 
 DAY_US = 86_400_000_000
 _HOUR_US = 3_600_000_000
@@ -31,10 +31,7 @@ def comparable(reference: int, days: int, today: int, least: int) -> Ints:
     """Rows of the day, evenly over it, that are compared: twice as many as the reference has of
     a day, at least ``least``. What days do to more than that can't be told from the reference.
     """
-    most = max(math.ceil(2 * reference / max(days, 1)), least)
-    if today <= most:
-        return np.arange(today)
-    return np.arange(most) * today // most
+    return spread(today, max(math.ceil(2 * reference / max(days, 1)), least))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

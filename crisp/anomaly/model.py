@@ -17,7 +17,7 @@ from crisp.anomaly.parts import Part, evenly, fit_part, seed_of
 from crisp.anomaly.planted import planted
 from crisp.anomaly.stored import FORMAT, model_rows, models_of
 from crisp.anomaly.vectors import Ints, Vectors
-from crisp.anomaly.vocabulary import Encoded, encode
+from crisp.anomaly.vocabulary import Encoded, callers, encode
 from crisp.options import TrainOptions
 
 __all__ = ["FORMAT", "EndpointModel", "fit_models", "model_rows", "models_of"]
@@ -70,6 +70,7 @@ def _model(
 ) -> EndpointModel:
     judged = _calibrated(part, network, options)
     choice = _choice(part, judged, network, options, parents)
+    reference = _reference(part.vectors, options.reference)
     return EndpointModel(
         endpoint_id=part.vectors.endpoint_id,
         profile="plain" if network is None else options.profile or "hurdle",
@@ -88,7 +89,8 @@ def _model(
         expectation=fit_expectation(encode(part.fit, part.vocabulary)),
         calibration=next(each for score, each in judged if score.name == choice.serves),
         choice=choice,
-        reference=_reference(part.vectors, options.reference),
+        reference=reference,
+        callers=callers(reference.path_id, parents),
     )
 
 

@@ -12,7 +12,7 @@ from crisp.anomaly.gate import Split, split
 from crisp.anomaly.isolation import fit_isolation
 from crisp.anomaly.plain import fit_excess, fit_latency, fit_pattern
 from crisp.anomaly.projection import fit_projection
-from crisp.anomaly.vectors import Ints, Vectors
+from crisp.anomaly.vectors import Ints, Vectors, spread
 from crisp.anomaly.vocabulary import Vocabulary, encode, fit_vocabulary
 from crisp.options import TrainOptions
 from crisp.stable import text_id
@@ -76,8 +76,7 @@ def fit_part(given: Vectors, options: TrainOptions, parents: tuple[Ints, Ints]) 
 
 def evenly(vectors: Vectors, most: int) -> Vectors:
     """At most so many traces, evenly over the time."""
-    n = len(vectors)
-    return vectors if n <= most else vectors.take(np.arange(most) * n // most)
+    return vectors if len(vectors) <= most else vectors.take(spread(len(vectors), most))
 
 
 def seed_of(options: TrainOptions, vectors: Vectors) -> int:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from crisp.anomaly.sparse import edges_of, find, row_sums
 from crisp.anomaly.vectors import Flags, Ints, Vectors
-from crisp.anomaly.vocabulary import parent_of
+from crisp.anomaly.vocabulary import callers
 
 _DROPPED = 0.2
 """Share of the cells that the paper drops (4.7.3)."""
@@ -43,12 +43,8 @@ class Family:
 
 def family(paths: Ints, parents: tuple[Ints, Ints]) -> Family:
     """The family of these paths and all above them; ``parents`` as of `fit_vocabulary`."""
-    members = new = np.unique(paths)
-    while len(new):
-        above = parent_of(new, parents)
-        new = np.setdiff1d(above[above != 0], members)
-        members = np.union1d(members, new)
-    place, known = find(members, parent_of(members, parents))
+    members, above = callers(paths, parents)
+    place, known = find(members, above)
     below: list[list[int]] = [[] for _ in range(len(members) + 1)]
     for child, parent in enumerate(place.tolist()):
         below[parent].append(child)

@@ -122,6 +122,8 @@ def _frozen(model: EndpointModel) -> tuple[dict[str, Any], dict[str, Arrays]]:
     about["parts"] = {name: piece.about for name, piece in pieces.items()}
     parts: dict[str, Arrays] = {name: piece.arrays for name, piece in pieces.items()}
     parts["model"] = {"known": model.known, "calibration": model.calibration.scores}
+    paths, above = model.callers
+    parts["callers"] = {"paths": paths, "above": above}
     parts["reference"] = _frozen_reference(model.reference)
     return about, parts
 
@@ -160,6 +162,7 @@ def _thawed(about: Mapping[str, Any], arrays: Arrays) -> EndpointModel:
         return Frozen(about=about["parts"][name], arrays=part(arrays, name))
 
     held = part(arrays, "model")
+    above = part(arrays, "callers")
     choice = about["choice"]
     candidates = tuple(Candidate(**candidate) for candidate in choice["candidates"])
     return EndpointModel(
@@ -175,6 +178,7 @@ def _thawed(about: Mapping[str, Any], arrays: Arrays) -> EndpointModel:
         ),
         choice=Choice(serves=choice["serves"], reason=choice["reason"], candidates=candidates),
         reference=_reference(about["endpoint_id"], part(arrays, "reference")),
+        callers=(above["paths"], above["above"]),
     )
 
 

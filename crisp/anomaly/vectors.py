@@ -92,6 +92,20 @@ class Vectors:
         return csr_array((cells, column[known], edges), shape=(len(self), len(paths)))
 
 
+def spread(rows: int, most: int) -> Ints:
+    """(min(rows, most),) ascending numbers of rows, one drawn from each of ``most`` stretches of
+    equal length; all where there are no more. The same every time.
+
+    Every k-th row instead would be in step with whatever takes turns, two callers for instance.
+    """
+    if rows <= most:
+        return np.arange(rows)
+    edges = np.arange(most + 1) * rows // most
+    shares = np.random.default_rng([rows, most]).random(most)
+    drawn: Ints = edges[:-1] + (shares * np.diff(edges)).astype(np.int64)
+    return drawn
+
+
 CELLS = pa.schema(
     [
         *((name, pa.int64()) for name in ("endpoint_id", "tree_id", "start_us", "latency_us")),

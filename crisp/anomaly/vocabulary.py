@@ -84,6 +84,16 @@ def parent_of(paths: Ints, parents: tuple[Ints, Ints]) -> Ints:
     return np.append(parents[1], 0)[place]
 
 
+def callers(paths: Ints, parents: tuple[Ints, Ints]) -> tuple[Ints, Ints]:
+    """These paths and all above them, ascending, and the parent of each, as `parent_of`."""
+    members = new = np.unique(paths)
+    while len(new):
+        above = parent_of(new, parents)
+        new = np.setdiff1d(above[above != 0], members)
+        members = np.union1d(members, new)
+    return members, parent_of(members, parents)
+
+
 def encode(vectors: Vectors, vocabulary: Vocabulary) -> Encoded:
     """The traces as rows over the columns. Each row keeps its sum exactly."""
     from scipy.sparse import csr_array

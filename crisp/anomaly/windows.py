@@ -75,16 +75,18 @@ def shifts(
     "presence" where it comes and goes or has no other, and a row "error" where it failed in
     three. Paths in fewer than ten traces count for the nearest one above them in ``parents``
     (path to parent, 0 above a root) that is in more. So the changes of all paths sum to that
-    of the mean latency. No row where a side has fewer than ``least_traces``.
+    of the mean latency. No row where a side has fewer than ``least_traces``, or
+    the reference fewer than ``least_days`` days.
 
     In rows "time" ``today`` and ``before`` are means without the topmost 0.5 %, see
     `topped_means`. All other means are plain, and shares are of traces. The p-values allow for
     days that differ anyway, see `crisp.anomaly.inflation`, and for that reason a day is compared
     with no more than twice the traces that the reference has of a day, evenly over the day.
     """
-    if min(len(reference), len(today)) < max(options.least_traces, 2):
-        return arrow.rows([], schema.SHIFTS)
     days = len(np.unique(reference.start_us // DAY_US))
+    few = min(len(reference), len(today)) < max(options.least_traces, 2)
+    if few or days < options.least_days:
+        return arrow.rows([], schema.SHIFTS)
     today = today.take(comparable(len(reference), days, len(today), options.least_traces))
     parts = blocks(reference.start_us, today.start_us)
     both = sides(reference, today, parents, LEAST_TRACES)

@@ -106,11 +106,12 @@ def train(
     ):
         done = stage(where.lake, where.models, shown, made, options, left_out=left_out)
     seconds = round(time.time() - began, 3)
+    days = "1 day" if len(shown.days) == 1 else f"{len(shown.days)} days"
     serving = ", ".join(f"{count:,} by {name}" for name, count in done.serves.items())
     show.result(
         {**asdict(done), "models": where.models, "seconds": seconds},
-        f"{where.models}: {done.endpoints:,} endpoints, {done.traces:,} traces of {len(shown.days)}"
-        f" days to {done.day}; served {serving or 'by nothing'}, {seconds:.1f} s",
+        f"{where.models}: {done.endpoints:,} endpoints, {done.traces:,} traces of {days}"
+        f" to {done.day}; served {serving or 'by nothing'}, {seconds:.1f} s",
         as_json=as_json,
     )
 

@@ -111,6 +111,7 @@ SECTIONS: Mapping[str, Mapping[str, _Kind]] = {
         "level": _NUMBER,
         "least_change": _NUMBER,
         "least_traces": _WHOLE,
+        "least_days": _WHOLE,
         "becomes_normal_days": _WHOLE,
         "expires_hours": _NUMBER,
         "site_url": _TEXT,

@@ -50,6 +50,7 @@ class AlertedNight:
     firing: int
     silenced: int
     resolved: int
+    warnings: tuple[str, ...] = ()
 
 
 def alert(
@@ -68,6 +69,7 @@ def alert(
     """
     if day not in readable(where.scores):
         raise LakeError(f"{where.scores}: {day} has not been scored; run crisp score first")
+    warnings = _outdated(where, day)
     shifts = over_fleet(of_night(where.scores, day, "shifts", schema.SHIFTS), options)
     earlier = store.newest_before(where.alerts, day)
     before = of_night(where.alerts, earlier, "alerts", schema.ALERTS) if earlier else None
@@ -86,7 +88,7 @@ def alert(
     for status in alerts["status"].to_pylist():
         counts[status] += 1
     compared = len(np.unique(shifts["endpoint_id"].to_pylist()))
-    result = AlertedNight(day=day, compared=compared, **counts)
+    result = AlertedNight(day=day, compared=compared, warnings=warnings, **counts)
     with store.staging(where.alerts) as folder:
         version = join(folder, day)
         engine.write(engine.table(alerts), join(version, "alerts"), ("service", "operation"))
@@ -99,6 +101,15 @@ def alert(
         }
         store.commit(where.alerts, day, version, record)
     return result
+
+
+def _outdated(where: Places, day: str) -> tuple[str, ...]:
+    """A warning when the day is another than the one that was scored."""
+    scored = store.run_record(where.scores, day)["versions"]
+    now = store.version(where.lake, day) if store.is_readable(where.lake, day) else None
+    if scored.get(day) == now:
+        return ()
+    return (f"{day} was analysed again since it was scored; run crisp score again",)
 
 
 def newest_scored(scores: Location) -> str:

@@ -188,5 +188,9 @@ def read_rows(files: Sequence[str], table: pa.Schema, wanted: Wanted | None = No
 def _rows(file: str, table: pa.Schema, wanted: Wanted | None) -> pa.Table:
     system, path = filesystem(file) if is_url(file) else (None, file)
     filters = [list(group) for group in wanted] if wanted else None
-    found = pq.read_table(path, columns=table.names, filters=filters, filesystem=system)
+    try:
+        found = pq.read_table(path, columns=table.names, filters=filters, filesystem=system)
+    except (pa.ArrowInvalid, pa.ArrowKeyError) as error:
+        reason = str(error).splitlines()[0]
+        raise LakeError(f"{file}: damaged ({reason}); make its day again") from error
     return found.select(table.names).cast(table)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from crisp import __version__, arrow, schema, store
+from crisp.anomaly import vocabulary
 from crisp.anomaly.calibration import Calibration
+from crisp.anomaly.endpoint import EndpointModel
 from crisp.anomaly.fleet import over_fleet
 from crisp.anomaly.vectors import Ints, Vectors
 from crisp.anomaly.windows import AbnormalCounts, shifts
@@ -18,7 +21,13 @@ from crisp.engine import Engine, Table
 from crisp.errors import LakeError
 from crisp.locations import Location, join
 from crisp.options import AlertOptions
-from crisp.pipeline.cells import EndpointShard, endpoint_shards, read_parents, read_vectors
+from crisp.pipeline.cells import (
+    EndpointShard,
+    endpoint_shards,
+    read_parents,
+    read_rows,
+    read_vectors,
+)
 from crisp.pipeline.train import shard_models
 
 _NIGHT = {"scores": schema.SCORES, "shifts": schema.SHIFTS}
@@ -62,7 +71,7 @@ def score(
 
     Raises:
         LakeError: the lake does not hold the day, there are no models of ``model_day``, or they
-            are of another version.
+            are damaged or of another version.
     """
     used = model_day or store.newest_before(models, day)
     if model_day is not None and model_day not in store.days(models):
@@ -89,6 +98,7 @@ def score(
                 most=about["most_traces"],
             )
             files = tuple(store.files(models, used, "models", fitted[used]))
+            _check_whole(models, used, files, store.run_record(models, used, fitted[used]))
             step = partial(score_shard, models=files, options=options)
             tables = engine.map(shards, step, _NIGHT | {"unjudged": _UNJUDGED})
             total = _count(engine, tables.pop("unjudged"))
@@ -119,6 +129,19 @@ def score(
     return result
 
 
+def _check_whole(
+    models: Location, day: str, files: Sequence[str], record: Mapping[str, Any]
+) -> None:
+    """Part of the models would judge part of the endpoints, and nobody would know."""
+    found = read_rows(files, _ENDPOINT).num_rows
+    if found != record["endpoints"]:
+        raise LakeError(
+            f"{models}: of the {record['endpoints']} models of {day} {found} are there; run crisp"
+            f" train --date {day} again"
+        )
+
+
+_ENDPOINT = pa.schema([schema.MODELS.field("endpoint_id")])
 _UNJUDGED = pa.schema([("endpoint_id", pa.int64())])
 _BRIEF = pa.schema([schema.SCORES.field(name) for name in ("endpoint_id", "abnormal")])
 _COUNTS = pa.schema([(name, pa.int64()) for name in ("endpoints", "traces", "abnormal")])
@@ -142,9 +165,8 @@ def score_shard(
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
     """Scores of the traces of a shard, and shifts of its endpoints: these of share 0, a sample."""
     known = shard_models(shard, models)
-    endpoints = read_vectors(shard)
-    callers = _callers(read_parents(shard), endpoints) if not shard.part else {}
-    for today in endpoints:
+    parents = read_parents(shard)
+    for today in read_vectors(shard):
         model = known.get(today.endpoint_id)
         if model is None:
             yield "unjudged", arrow.batch({"endpoint_id": [today.endpoint_id]}, _UNJUDGED)
@@ -153,18 +175,16 @@ def score_shard(
         yield "scores", scored
         if not shard.part:
             counts = _abnormal(scored, model.calibration)
-            yield "shifts", shifts(model.reference, today, callers, counts, options)
+            above = callers(model, today, parents)
+            yield "shifts", shifts(model.reference, today, above, counts, options)
 
 
-def _callers(parents: tuple[Ints, Ints], endpoints: Sequence[Vectors]) -> dict[int, int]:
-    """The path above each path of some endpoints, and above these, up to the roots."""
-    paths, above = parents
-    wanted = np.unique(np.concatenate([each.path_id for each in endpoints]))
+def callers(model: EndpointModel, today: Vectors, parents: tuple[Ints, Ints]) -> dict[int, int]:
+    """The path above each path of both sides: a day does not know the paths that it lacks, and
+    rare ones have to be folded on both sides alike."""
     found: dict[int, int] = {}
-    while len(wanted):
-        next_up = above[np.searchsorted(paths, wanted)]
-        found.update(zip(wanted.tolist(), next_up.tolist(), strict=True))
-        wanted = np.setdiff1d(next_up, np.fromiter((0, *found), np.int64))
+    for paths, above in (model.callers, vocabulary.callers(today.path_id, parents)):
+        found.update(zip(paths.tolist(), above.tolist(), strict=True))
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -14,6 +15,7 @@ from crisp import __version__, arrow, schema, store
 from crisp.aggregate import day_edges
 from crisp.anomaly.model import EndpointModel, fit_models, model_rows, models_of
 from crisp.engine import Engine
+from crisp.errors import LakeError
 from crisp.locations import Location, join
 from crisp.options import TrainOptions
 from crisp.pipeline.cells import (
@@ -55,8 +57,7 @@ def train(
 
     Raises:
         ConfigError: the options ask for a network, and torch is not installed.
-        LakeError: the options ask for all call paths, and the lake holds critical paths only; or
-            the models before are of another version.
+        LakeError: the options ask for all call paths, and the lake holds critical paths only.
     """
     day = shown.days[-1]
     earlier = store.newest_before(models, day)
@@ -85,7 +86,7 @@ def train(
         )
         made = engine.map(first, step, {"models": schema.MODELS})["models"]
         version = join(folder, day)
-        engine.write(made, join(version, "models"), ())
+        engine.write(made, join(version, "models"), ("endpoint_id",))
         counts = engine.collect(
             engine.sql(
                 _COUNTED,
@@ -99,6 +100,7 @@ def train(
             "versions": versions,
             "options": asdict(options),
             "before": earlier,
+            "endpoints": sum(row["endpoints"] for row in counts),
         }
         store.commit(models, day, version, record)
     return _trained(day, counts)
@@ -154,13 +156,17 @@ def fit_shard(
     before: tuple[str, ...],
     threads: int,
 ) -> Iterator[tuple[str, pa.RecordBatch]]:
-    """The models of the endpoints of a shard."""
+    """The models of the endpoints of a shard. Models before that cannot be read, because they are
+    damaged or of another version, are no start: these networks begin anew."""
+    earlier: dict[int, EndpointModel] = {}
+    with suppress(LakeError):
+        earlier = shard_models(shard, before)
     fitted = fit_models(
         read_vectors(shard),
         options,
         parents=read_parents(shard),
         days=days,
-        before=shard_models(shard, before),
+        before=earlier,
         threads=threads,
     )
     for model in fitted:  # a row each: they are large
@@ -171,7 +177,7 @@ def shard_models(shard: EndpointShard, files: Sequence[str]) -> dict[int, Endpoi
     """The models in ``files`` of the endpoints of a shard, by endpoint.
 
     Raises:
-        LakeError: they are of another version.
+        LakeError: they are damaged or of another version.
     """
     rows = read_rows(files, schema.MODELS, [shard.endpoints])
     return {model.endpoint_id: model for model in models_of(rows)}

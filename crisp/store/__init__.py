@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 from crisp import schema
@@ -53,7 +53,9 @@ def commit(root: Location, day: str, staged: str, record: Mapping[str, Any]) -> 
             files.replace(join(place, version, RUN), run)
         else:
             files.move(staged, join(place, version), {RUN: run})
-        before = (_pointer(files, place) or {}).get("version")
+        before = None
+        with suppress(LakeError):  # a damaged pointer is replaced like any other
+            before = (_pointer(files, place) or {}).get("version")
         pointer = {"version": version, "schema": schema.VERSION}
         files.replace(join(place, CURRENT), json.dumps(pointer, sort_keys=True))
         files.clean(place, {version, CURRENT}, None if before == version else before)
@@ -151,14 +153,23 @@ def version(root: Location, day: str) -> str:
 
 
 def is_readable(root: Location, day: str) -> bool:
-    """The day is there, in this version of the tables."""
-    pointer = _pointer(_files(root), join(root, f"date={day}"))
-    return pointer is not None and pointer.get("schema") == schema.VERSION
+    """The day is there, undamaged as far as its pointer tells, in this version of the tables."""
+    with suppress(LakeError):
+        pointer = _pointer(_files(root), join(root, f"date={day}"))
+        return pointer is not None and pointer.get("schema") == schema.VERSION
+    return False
 
 
 def _pointer(files: Files, place: str) -> dict[str, Any] | None:
-    text = _read(files, join(place, CURRENT))
-    return None if text is None else json.loads(text)
+    file = join(place, CURRENT)
+    text = _read(files, file)
+    if text is None:
+        return None
+    try:
+        found = json.loads(text)
+        return {"version": str(found["version"]), "schema": found["schema"]}
+    except (ValueError, KeyError, TypeError) as error:
+        raise LakeError(f"{file}: damaged; make the day again") from error
 
 
 def _read(files: Files, file: str) -> str | None:

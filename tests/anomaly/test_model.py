@@ -97,7 +97,7 @@ def test_a_stored_model_says_the_same_and_is_stored_as_the_same_bytes() -> None:
 def test_the_reference_is_as_many_traces_evenly_over_the_window() -> None:
     model = fit(traces(1000), replace(PLAIN, reference=100))
     assert len(model.reference) == 100
-    assert model.reference.start_us.tolist() == list(range(0, 1000, 10))
+    assert (model.reference.start_us // 10).tolist() == list(range(100))
     assert set(model.reference.trace_id) == {""}
 
 
@@ -274,3 +274,13 @@ def test_endpoints_of_a_batch_are_the_models_they_are_alone() -> None:
     batch = [traces(300, seed=i, endpoint=i) for i in (4, 2)]
     together = fit_models(batch, PLAIN, parents=tree_of_traces(), days=DAYS, before={})
     assert table(*together).equals(table(*(fit(vectors) for vectors in batch)))
+
+
+def test_a_model_knows_the_callers_of_paths_that_a_day_may_lack() -> None:
+    fitted = fit(traces(400))
+    (thawed,) = models_of(table(fitted))
+    known = dict(zip(*(numbers.tolist() for numbers in thawed.callers), strict=True))
+    assert set(thawed.reference.path_id.tolist()) <= known.keys()
+    assert set(known.values()) <= known.keys() | {0}
+    wanted = dict(zip(*(numbers.tolist() for numbers in tree_of_traces()), strict=True))
+    assert known == {path: wanted[path] for path in known}

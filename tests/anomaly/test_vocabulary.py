@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crisp.anomaly.vectors import OWN, PROPAGATED
-from crisp.anomaly.vocabulary import encode, fit_vocabulary
+from crisp.anomaly.vocabulary import callers, encode, fit_vocabulary
 from tests.anomaly.drawn import TREE, Row, drawn, rows_of_times, tree
 
 # Path 1 is in all rows, 2 in three, the others in one each: 4 and 5 hang below 2, 6 below 3.
@@ -79,3 +79,9 @@ def test_no_traces_make_a_vocabulary_that_knows_nothing() -> None:
     assert (words.columns, len(words.paths), words.keys.tolist()) == (1, 0, [0])
     assert encode(drawn([{5: 2, 6: 3}]), words).time_us.toarray().tolist() == [[5]]
     assert np.array_equal(encode(drawn([]), words).time_us.shape, (0, 1))
+
+
+def test_callers_are_the_paths_and_all_above_them() -> None:
+    paths, above = callers(np.array([8, 5, 8, 90]), tree(TREE))
+    assert paths.tolist() == [1, 2, 3, 5, 6, 8, 90]
+    assert above.tolist() == [0, 1, 1, 2, 3, 6, 0]

@@ -132,6 +132,14 @@ def test_too_few_traces_are_not_compared(n: int, m: int) -> None:
     assert rows_of(*sides) == []
 
 
+def test_a_few_days_do_not_tell_how_much_days_differ() -> None:
+    reference, today = over_days([[10]] * 280), over_days([[20]] * 40)
+    day = reference.start_us // DAY_US
+    four, five = (reference.take(day < day[0] + days) for days in (4, 5))
+    assert rows_of(four, today) == []
+    assert by_test(rows_of(five, today))[0, "latency"]["p"] < 0.05
+
+
 def test_of_a_day_no_more_than_twice_the_traces_of_a_reference_day_are_compared() -> None:
     reference = over_days([[10]] * 280)
     rows = by_test(rows_of(reference, over_days([[10]] * 30 + [[20]] * 370)))

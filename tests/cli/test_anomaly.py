@@ -52,6 +52,7 @@ def out(tmp_path_factory: pytest.TempPathFactory) -> Path:
         )
         write(options, folder / day, 2)
     analysed([folder / day for day in DAYS], folder / "out", workers=2)
+    (folder / "crisp.toml").write_text("[alert]\nleast_days = 2\n", encoding="utf-8")
     return folder / "out"
 
 
@@ -65,7 +66,7 @@ def trained(out: Path) -> dict[str, object]:
 
 @pytest.fixture(scope="module")
 def scored(out: Path, trained: dict[str, object]) -> str:
-    return said("score", out)
+    return said("score", out, "--settings", out.with_name("crisp.toml"))
 
 
 def test_train_says_what_serves(out: Path, trained: dict[str, object]) -> None:
@@ -90,11 +91,14 @@ def test_alert_is_written_as_lines_and_told_by_the_exit_code(out: Path, scored: 
 
 def test_file_hears_of_an_alert_once(out: Path, scored: str, tmp_path: Path) -> None:
     lines = tmp_path / "alerts.jsonl"
-    for _ in range(2):
+    for counts in ("1 new, 0 known before", "0 new, 1 known before"):
         site = ("--site-url", "https://crisp.example/")
-        assert "alerts firing: 1, silenced: 0, over: 0" in said(
-            "alert", out, "--lines", lines, *site
-        )
+        text, alert, told = said("alert", out, "--lines", lines, *site).splitlines()
+        assert "alerts firing: 1, silenced: 0, over: 0" in text
+        assert " more per request (" in alert
+        assert told == f"told {lines}: {counts}"
+    facts = json.loads(said("alert", out, "--lines", lines, "--json"))
+    assert facts["told"] == [{"receiver": str(lines), "new": 0, "known": 1}]
     [event] = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
     assert event["page"].startswith("https://crisp.example/endpoint/")
 
@@ -142,6 +146,8 @@ WRONG = {
     ("score", "--date", "yesterday"): "yesterday",
     ("alert", "--level", "0"): "level must be in (0, 0.5], not 0.0",
     ("alert", "--webhook", "ftp://x"): "a webhook must be an http:// or https:// URL with a host",
+    ("alert", "--lines", "x", "--retry-s", "-1"): "retry_s must be at least 0, not -1",
+    ("alert", "--webhook", "http://x", "--token-env", "NO_TOKEN"): "$NO_TOKEN: there is no token",
     ("alert", "--date", "2026-11-01"): "2026-11-01 has not been scored",
     ("alert", "--silences", "nowhere.toml"): "nowhere.toml: No such file",
     ("alert", "--lines", "-", "--json"): "both write to stdout",

@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from crisp import store
+from crisp.anomaly.model import fit_models
 from crisp.engine import Engine
 from crisp.errors import LakeError
 from crisp.options import AlertOptions, EngineOptions, TrainOptions
 from crisp.pipeline.alert import AlertedNight, alert, days_left_out
 from crisp.pipeline.engines import engine
 from crisp.pipeline.places import Places, places
-from crisp.pipeline.score import ScoredNight, score
+from crisp.pipeline.score import ScoredNight, callers, score
 from crisp.pipeline.train import Trained, train
 from crisp.pipeline.windows import nightly_window
 from crisp.synth import SynthOptions, parse_fault, write
 from crisp.synth.plan import plan
+from tests.anomaly.drawn import drawn
 from tests.engine.cluster import Cluster
 from tests.running import Row, analysed, digests, rows
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("anomaly-stages")]
 
 PLAIN = TrainOptions(profile="plain")
+OPTIONS = AlertOptions(least_days=3)
 DUCKDB = EngineOptions(workers=2)
 FAULT = "slow:entry=0,factor=1.5,fraction=1"
 FAULTY = 5
@@ -52,14 +57,14 @@ class Nights:
 
     def train(self, day: int, options: TrainOptions = PLAIN) -> Trained:
         shown = nightly_window(self.where.lake, november(day))
-        left_out = days_left_out(self.where.alerts, shown, AlertOptions())
+        left_out = days_left_out(self.where.alerts, shown, OPTIONS)
         where = self.where
         with self.engine() as made:
             return train(where.lake, where.models, shown, made, options, left_out=left_out)
 
     def score(self, day: int, model_day: int | None = None) -> ScoredNight:
         of = str(november(model_day)) if model_day else None
-        where, options = self.where, AlertOptions()
+        where, options = self.where, OPTIONS
         with self.engine() as made:
             return score(
                 *(where.lake, where.models, where.scores, str(november(day)), made, options),
@@ -68,7 +73,7 @@ class Nights:
 
     def alert(self, day: int) -> AlertedNight:
         with self.engine() as made:
-            return alert(self.where, str(november(day)), made, AlertOptions(), silences=())
+            return alert(self.where, str(november(day)), made, OPTIONS, silences=())
 
     def alerts(self, day: int) -> list[Row]:
         return rows(self.where.alerts, "alerts", str(november(day)))
@@ -220,6 +225,52 @@ def test_what_is_missing_is_named(nights: Nights, tmp_path: Path) -> None:
 
 def test_models_of_a_day_can_be_asked_for(nights: Nights) -> None:
     assert nights.score(3, model_day=4).model_day == str(november(4))
+
+
+def test_damaged_models_are_named_and_the_next_training_begins_anew(
+    nights: Nights, tmp_path: Path
+) -> None:
+    copied = Nights(Path(shutil.copytree(nights.out, tmp_path / "out")))
+    models = Path(copied.where.models)
+    [file] = models.glob("date=2026-11-04/*/models/*.parquet")
+    whole = file.read_bytes()
+    file.write_bytes(whole[:1000])
+    with pytest.raises(LakeError, match=r"\.parquet: damaged .*; make its day again"):
+        copied.score(5)
+    assert copied.train(5).endpoints == nights.train(5).endpoints
+    file.unlink()
+    with pytest.raises(LakeError, match=r"models of 2026-11-04 0 are there; run crisp train"):
+        copied.score(5, model_day=4)
+    file.write_bytes(whole)
+    (models / "date=2026-11-04" / "CURRENT").write_text("", encoding="utf-8")
+    with pytest.raises(LakeError, match=r"CURRENT: damaged; make the day again"):
+        copied.score(5, model_day=4)
+    copied.train(4)
+    assert copied.score(5, model_day=4) == nights.score(5, model_day=4)
+
+
+def test_day_that_was_analysed_again_has_to_be_scored_again(nights: Nights, tmp_path: Path) -> None:
+    copied = Nights(Path(shutil.copytree(nights.out, tmp_path / "out")))
+    assert copied.alert(5).warnings == ()
+    fewer = replace(synthetic(5), traces=600)
+    write(fewer, tmp_path / "in", 1)
+    analysed([tmp_path / "in"], copied.out, workers=2)
+    [warning] = copied.alert(5).warnings
+    assert warning == "2026-11-05 was analysed again since it was scored; run crisp score again"
+
+
+def test_rare_paths_are_folded_alike_on_both_sides_whatever_the_day_knows() -> None:
+    """Path 10 + i, below path 2, is in one reference trace only; the day knows no such path."""
+    rare: list[dict[int, int]] = [{1: 100, 2: 50, 10 + i: 5} for i in range(300)]
+    above = {1: 0, 2: 1} | {10 + i: 2 for i in range(300)}
+    paths = np.array(sorted(above))
+    known = (paths, np.array([above[path] for path in paths.tolist()]))
+    [model] = fit_models(
+        [drawn(rare)], PLAIN, parents=known, days=("2026-11-01", "2026-11-04"), before={}
+    )
+    today = drawn([{1: 100, 2: 50}] * 100)
+    of_day = (np.array([1, 2]), np.array([0, 1]))
+    assert callers(model, today, of_day) == above
 
 
 @pytest.mark.xdist_group("spark")
