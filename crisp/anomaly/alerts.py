@@ -88,7 +88,8 @@ def alerts_of_night(
         elif change.differs:
             row = _firing(day, endpoint_id, change, alert, names)
             examples = _exemplars(shown.get(endpoint_id, []), change)
-            rows.append(_hushed(row | {"exemplars": examples}, day, silences))
+            changed = [_path(each, names) for each in row["paths"] if each["path_id"]]
+            rows.append(_hushed(row | {"exemplars": examples}, changed, day, silences))
     rows.sort(key=lambda row: (row["service"], row["operation"], row["endpoint_id"]))
     return pa.Table.from_pylist(rows, schema=schema.ALERTS)
 
@@ -145,9 +146,9 @@ def _firing(day: str, endpoint_id: int, change: Change, alert: Row | None, names
     service, operation = names.endpoints[endpoint_id]
     since = alert["since"] if alert else day
     paths = [_named(row, names, f"{service}::{operation}") for row in change.rows]
+    first = _path(change.rows[0], names)[-1]
     found = wording.severity(change.change_us / max(change.before_us, 1), change.errors)
     worst = max(found, alert["severity"] if alert else found, key=_SEVERITIES.index)
-    figures = (change.change_us, change.before_us)
     return {
         "alert_id": alert_id(endpoint_id, since),
         "endpoint_id": endpoint_id,
@@ -157,7 +158,15 @@ def _firing(day: str, endpoint_id: int, change: Change, alert: Row | None, names
         "severity": worst,
         "since": since,
         "nights": alert["nights"] + 1 if alert else 1,
-        "summary": wording.summary(service, operation, *figures, since, paths),
+        "summary": wording.summary(
+            service,
+            operation,
+            change_us=change.change_us,
+            before_us=change.before_us,
+            since=since,
+            paths=paths,
+            first=first,
+        ),
         "paths": paths,
         "silence": "",
         "ended": "",
@@ -176,22 +185,28 @@ def _figures(change: Change) -> Row:
 
 def _named(row: Row, names: Names, endpoint: str) -> Row:
     columns = ("path_id", "test", "today", "before", "change_us", "q")
-    path = names.paths.get(row["path_id"], (f"call path {row['path_id']}",))
-    name = " > ".join(path) if row["path_id"] else endpoint
+    name = " > ".join(_path(row, names)) if row["path_id"] else endpoint
     return {"name": name} | {column: row[column] for column in columns}
 
 
-def _hushed(row: Row, day: str, silences: Sequence[Silence]) -> Row:
+def _path(row: Row, names: Names) -> Sequence[str]:
+    """Endpoints of a changed path from the root down: an operation may hold `` > `` itself."""
+    return names.paths.get(row["path_id"]) or (f"call path {row['path_id']}",)
+
+
+def _hushed(
+    row: Row, changed: Sequence[Sequence[str]], day: str, silences: Sequence[Silence]
+) -> Row:
     """Silenced when the silences that hold cover all that changed: each of its paths, or, where
     no path changed, the endpoint."""
-    changed = [path["name"] for path in row["paths"] if path["path_id"]] or [None]
-    reasons = [_reason(row, path, day, silences) for path in changed]
+    parts: Sequence[Sequence[str] | None] = changed or [None]
+    reasons = [_reason(row, path, day, silences) for path in parts]
     if not all(reasons):
         return row
     return row | {"status": "silenced", "silence": reasons[0]}
 
 
-def _reason(row: Row, path: str | None, day: str, silences: Sequence[Silence]) -> str:
+def _reason(row: Row, path: Sequence[str] | None, day: str, silences: Sequence[Silence]) -> str:
     fitting = (s.reason for s in silences if s.fits(row["service"], row["operation"], path, day))
     return next(fitting, "")
 

@@ -6,14 +6,14 @@ import fcntl
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 import pyarrow as pa
 
-from crisp.anomaly.messages import Event, Links, alertmanager, events_of
+from crisp.anomaly.messages import Event, Links, alertmanager, end_of, events_of
 from crisp.anomaly.outbox import Outbox, shelf
 from crisp.anomaly.sinks import RefusedError, Sink
 from crisp.errors import DeliveryError
@@ -21,6 +21,11 @@ from crisp.locations import Location, plain
 
 _AT_ONCE = 100
 """Events in one request to Alertmanager."""
+
+
+Ends = Callable[[str], Iterator[Event]]
+"""Events of all alerts that were over on a night from a day on, before the one that is told of;
+the newest night first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +45,16 @@ def deliver(
     *,
     root: Location,
     links: Links,
+    ends: Ends,
     expires_hours: float,
     now: datetime,
     on_trouble: Callable[[str], None],
 ) -> Delivered:
     """Tell a sink what is new in the alerts of a night, and what it missed before.
+
+    What it missed are events that it did not take, and ends of alerts on nights when it was not
+    asked: every alert that it heard of and that the night no longer has gets its end, as ``ends``
+    tells it or, when no night has it, a plain one.
 
     ``root`` is the output folder or URL, where `crisp.anomaly.outbox` remembers what was
     acknowledged. ``now``, with a time zone, is when an alert that is over ended for
@@ -64,7 +74,9 @@ def deliver(
         sys.stdout.flush()
         return Delivered(len(told), 0)
     with shelf(root, sink.key) as kept:
-        box = kept.read().with_events(events, day)
+        box = kept.read()
+        events = [*_missed(box.unfinished(events, day), ends, day), *events]
+        box = box.with_events(events, day)
         events = [event for event in events if not box.is_silent(event)]
         kept.write(box)
         fresh = {event["id"] for event in box.pending}
@@ -80,6 +92,18 @@ def deliver(
             " for the next run"
         )
     return Delivered(len(fresh), len(events) - len(fresh & {e["id"] for e in events}))
+
+
+def _missed(heard: Mapping[str, Event], ends: Ends, day: str) -> Iterator[Event]:
+    """The end of each of these alerts; reads no more nights than it takes."""
+    left = dict(heard)
+    nights = ends(min(event["day"] for event in left.values())) if left else iter(())
+    for event in nights:
+        if left.pop(event["alert_id"], None):
+            yield event
+        if not left:
+            return
+    yield from (end_of(event, day) for event in left.values())
 
 
 Progress = Iterator[tuple[Sequence[Event], str]]

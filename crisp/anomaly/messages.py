@@ -10,8 +10,12 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from crisp.anomaly.wording import clean, described, unrecorded
+
 Event = dict[str, Any]
 ALERTNAME = "CrispEndpointChanged"
+UNRECORDED = "end not recorded"
+"""Why an alert is over whose end no night tells."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +60,18 @@ def _event(alert: Mapping[str, Any], day: str, links: Links) -> Event:
     }
 
 
+def end_of(event: Event, day: str) -> Event:
+    """The end, noticed on ``day``, of the alert of an event, when no night tells of it."""
+    named = (event["service"], event["operation"], event["since"])
+    return event | {
+        "id": f"{event['alert_id']}-resolved",
+        "status": "resolved",
+        "day": day,
+        "ended": UNRECORDED,
+        "summary": unrecorded(*named, UNRECORDED),
+    }
+
+
 def _trace(trace: Mapping[str, Any], links: Links) -> str:
     link = links.trace_url or ""
     for name in ("trace_id", "span_id"):
@@ -84,24 +100,18 @@ def alertmanager(
 
 def _posted(event: Event, severity: str, ends: datetime) -> Event:
     labels = ("service", "operation", "endpoint_id", "alert_id")
-    traces = [trace["link"] or trace["trace_id"] for trace in event["exemplars"]]
+    traces = [trace["link"] or clean(trace["trace_id"]) for trace in event["exemplars"]]
     annotations = {
         "summary": event["summary"],
-        "description": "\n".join(map(_described, event["paths"])),
+        "description": "\n".join(map(described, event["paths"])),
         "page": event["page"],
         "traces": "\n".join(traces),
     }
     posted = {
         "labels": {"alertname": ALERTNAME, "severity": severity}
-        | {name: event[name] for name in labels},
+        | {name: clean(event[name]) for name in labels},
         "annotations": {name: text for name, text in annotations.items() if text},
         "startsAt": f"{event['since']}T00:00:00Z",
         "endsAt": ends.isoformat(),
     }
     return posted | ({"generatorURL": event["page"]} if event["page"] else {})
-
-
-def _described(path: Mapping[str, Any]) -> str:
-    unit = " µs" if path["test"] in {"latency", "time"} else ""
-    values = [f"{path[name]:,.0f}" if unit else f"{path[name]:.4f}" for name in ("before", "today")]
-    return f"{path['name']}: {path['test']} {values[0]} → {values[1]}{unit} (q {path['q']:.1g})"

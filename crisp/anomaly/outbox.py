@@ -8,11 +8,12 @@ killed between leaves it pending, and the next run sends it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import date, timedelta
 from pathlib import Path
+from typing import Any
 
 from crisp.anomaly.messages import Event
 from crisp.locations import Location, is_url, join, plain
@@ -29,26 +30,43 @@ class Outbox:
     """Of one sink."""
 
     acknowledged: dict[str, str]
-    """day of each event, by its id"""
+    """newest day of each event, by its id"""
+    told: dict[str, Event]
+    """by alert, of those that fired and whose end is not acknowledged: the event as it was when
+    it was last told or went on"""
     pending: tuple[Event, ...]
 
     def with_events(self, events: Sequence[Event], day: str) -> Outbox:
         """With the events of a night pending, but for those that are known or told to nobody.
 
         Of an alert only the newest event is kept: it says all that the one before did. What an
-        alert that is over said while it fired is old. Acknowledgements are forgotten after 90
-        days in which the alert did not fire.
+        alert that is over said while it fired is old. What was acknowledged of an alert is
+        forgotten 90 days after its end.
         """
-        oldest = str(date.fromisoformat(day) - timedelta(_REMEMBERED_DAYS))
         again = {event["id"]: day for event in events if event["id"] in self.acknowledged}
-        known = {i: when for i, when in (self.acknowledged | again).items() if when >= oldest}
+        known = _lasting(self.acknowledged | again, day)
+        going_on = {e["alert_id"]: e for e in events if e["id"] in known and not _ends(e)}
         newest = {event["alert_id"]: event for event in self.pending}
         for event in events:
             if newest.get(event["alert_id"], event)["status"] != "resolved" or _ends(event):
                 newest[event["alert_id"]] = event
-        box = Outbox(acknowledged=known, pending=())
+        box = Outbox(acknowledged=known, told=self.told | going_on, pending=())
+        box = replace(box, told={i: e for i, e in box.told.items() if not box.is_over(e)})
         fresh = (e for e in newest.values() if e["id"] not in known and not box.is_silent(e))
         return replace(box, pending=tuple(e for e in fresh if not box.is_over(e)))
+
+    def unfinished(self, events: Sequence[Event], day: str) -> dict[str, Event]:
+        """By alert: what the receiver heard, or was to hear, of those that are not among the events
+        of the night ``day``, and whose end it neither knows nor is to be told yet."""
+        tonight = {event["alert_id"] for event in events}
+        heard = self.told | {event["alert_id"]: event for event in self.pending}
+        return {
+            alert: event
+            for alert, event in sorted(heard.items())
+            if alert not in tonight
+            and event["day"] <= day  # nothing, when an older night is run again
+            and not (_ends(event) or self.is_over(event))
+        }
 
     def is_silent(self, event: Event) -> bool:
         """Nobody is to hear of it: its alert is silenced, or was before it ended and is unknown."""
@@ -68,11 +86,25 @@ class Outbox:
         """When the receiver has acknowledged some."""
         ids = {event["id"]: event["day"] for event in taken}
         left = tuple(event for event in self.pending if event["id"] not in ids)
-        return replace(self, acknowledged=self.acknowledged | ids, pending=left)
+        told = self.told | {e["alert_id"]: e for e in taken if not _ends(e)}
+        for event in filter(_ends, taken):
+            told.pop(event["alert_id"], None)
+        return Outbox(acknowledged=self.acknowledged | ids, told=told, pending=left)
 
 
 def _ends(event: Event) -> bool:
     return bool(event["status"] == "resolved")
+
+
+def _lasting(acknowledged: Mapping[str, str], day: str) -> dict[str, str]:
+    """Without alerts whose end was acknowledged, and which nobody spoke of for 90 days."""
+    oldest = str(date.fromisoformat(day) - timedelta(_REMEMBERED_DAYS))
+    spoken: dict[str, str] = {}
+    for event_id, when in acknowledged.items():
+        alert = event_id.partition("-")[0]
+        spoken[alert] = max(when, spoken.get(alert, when))
+    gone = {a for a, w in spoken.items() if w < oldest and f"{a}-resolved" in acknowledged}
+    return {i: when for i, when in acknowledged.items() if i.partition("-")[0] not in gone}
 
 
 class Shelf:
@@ -84,13 +116,13 @@ class Shelf:
     def read(self) -> Outbox:
         """The outbox; an empty one at first."""
         text = self._files.texts([self._file]).get(self._file)
-        found = json.loads(text) if text else {"acknowledged": {}, "pending": []}
-        return Outbox(acknowledged=found["acknowledged"], pending=tuple(found["pending"]))
+        empty: dict[str, Any] = {"acknowledged": {}, "told": {}, "pending": []}
+        found = empty | (json.loads(text) if text else {})
+        return Outbox(**(found | {"pending": tuple(found["pending"])}))
 
     def write(self, box: Outbox) -> None:
         """Replace it in one step."""
-        content = {"acknowledged": box.acknowledged, "pending": box.pending}
-        self._files.replace(self._file, json.dumps(content, sort_keys=True))
+        self._files.replace(self._file, json.dumps(asdict(box), sort_keys=True))
 
 
 @contextmanager

@@ -30,8 +30,9 @@ class Silence:
     """UTC day on which it no longer holds"""
     reason: str
 
-    def fits(self, service: str, operation: str, path: str | None, day: str) -> bool:
-        """It holds back the change of a path on a day; ``path`` None: of the endpoint itself."""
+    def fits(self, service: str, operation: str, path: Sequence[str] | None, day: str) -> bool:
+        """It holds back the change of a path on a day; ``path`` names its endpoints from the root
+        down, None: the endpoint itself changed."""
         return (
             day < self.until
             and fnmatchcase(service, self.service)
@@ -40,8 +41,8 @@ class Silence:
         )
 
 
-def _ends(path: str, pattern: str) -> bool:
-    return fnmatchcase(path, pattern) or fnmatchcase(path.rpartition(" > ")[2], pattern)
+def _ends(path: Sequence[str], pattern: str) -> bool:
+    return fnmatchcase(" > ".join(path), pattern) or fnmatchcase(path[-1], pattern)
 
 
 def read_silences(file: Location) -> tuple[Silence, ...]:

@@ -45,8 +45,10 @@ class Sink:
             problems.append("a webhook must be an http:// or https:// URL with a host")
         if self.token_file and self.token_env:
             problems.append("give token_file or token_env, not both")
-        if self.timeout_s <= 0 or self.retry_s < 0:
-            problems.append("timeout_s must be above 0 and retry_s not below")
+        if not self.timeout_s > 0:
+            problems.append(f"timeout_s must be above 0, not {self.timeout_s:g}")
+        if not self.retry_s >= 0:
+            problems.append(f"retry_s must be at least 0, not {self.retry_s:g}")
         if problems:
             raise ConfigError("; ".join(problems))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from email.utils import parsedate_to_datetime
 from urllib.parse import unquote, urlsplit
@@ -16,7 +16,8 @@ from crisp.anomaly.sinks import Post, RefusedError, Sink
 from crisp.errors import DeliveryError
 
 _CONNECT_S = 5.0
-_EXCERPT = 200
+_EXCERPT = 80
+"""Characters of what a receiver says that are repeated."""
 _SHORT = 4
 """Shorter secrets are in every text and cannot be told from it."""
 _backoff = wait_exponential(multiplier=0.2, max=15)
@@ -52,7 +53,7 @@ def posting(sink: Sink, on_trouble: Callable[[str], None]) -> Iterator[Post]:
     def note(state: RetryCallState) -> None:
         error = state.outcome.exception() if state.outcome else None
         wait = state.next_action.sleep if state.next_action else 0
-        on_trouble(_clean(f"{sink.shown}: {error}; again in {wait:.1f} s", secrets))
+        on_trouble(f"{sink.shown}: {error}; again in {wait:.1f} s")
 
     def over(state: RetryCallState) -> bool:
         return (state.seconds_since_start or 0.0) + _asked_s(state) >= sink.retry_s
@@ -70,29 +71,32 @@ def posting(sink: Sink, on_trouble: Callable[[str], None]) -> Iterator[Post]:
                 reraise=True,
             )
             try:
-                attempts(_post, client, sink.url, content.encode(), extra)
+                attempts(_post, client, sink.url, content.encode(), extra, secrets)
             except PassingError as error:
-                text = f"{error}, for {sink.retry_s:g} s"
-                raise DeliveryError(_clean(text, secrets)) from None
-            except (DeliveryError, RefusedError) as error:
-                raise type(error)(_clean(str(error), secrets)) from None
+                raise DeliveryError(f"{error}, for {sink.retry_s:g} s") from None
 
         yield post
 
 
-def _post(client: httpx.Client, url: str, content: bytes, headers: dict[str, str]) -> None:
+def _post(
+    client: httpx.Client, url: str, content: bytes, headers: dict[str, str], secrets: Sequence[str]
+) -> None:
     try:
         response = client.post(url, content=content, headers=headers)
     except httpx.TimeoutException as error:
         raise PassingError("no answer in time") from error
     except (httpx.TransportError, OSError) as error:
-        raise PassingError(str(error) or "the connection broke") from error
+        raise PassingError(_clean(str(error), secrets) or "the connection broke") from error
     except httpx.DecodingError as error:
         raise PassingError("the reply cannot be unpacked") from error
     status = response.status_code
     if response.is_success:
         return
-    said = " ".join(response.text[:_EXCERPT].split())
+    said = " ".join(_clean(response.text, secrets).split())  # before a secret is cut in two
+    if response.is_redirect:
+        said = "redirects are not followed"
+    elif len(said) > _EXCERPT:
+        said = f"{said[: _EXCERPT - 1]}…"
     text = f"HTTP {status}" + (f": {said}" if said else "")
     if status in {408, 429} or status >= 500:
         raise PassingError(text, _retry_after(response.headers))
@@ -127,7 +131,7 @@ def _retry_after(headers: httpx.Headers) -> float:
         return 0.0
 
 
-def _clean(text: str, secrets: list[str]) -> str:
+def _clean(text: str, secrets: Sequence[str]) -> str:
     for secret in secrets:
         if len(secret) >= _SHORT:
             text = text.replace(secret, "***")

@@ -1,7 +1,8 @@
-"""What an alert says: one sentence that a person on call understands, and how bad it is."""
+"""What an alert says: sentences that a person on call understands, and how bad it is."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,8 @@ _WARNING, _CRITICAL = 0.05, 0.25
 """Of the mean latency before."""
 _ERRORS_WARNING, _ERRORS_CRITICAL = 0.01, 0.05
 """Of all requests."""
+_LONGEST = 120
+"""Characters of a name that a sentence has room for."""
 
 
 def severity(change: float, errors: float) -> str:
@@ -29,22 +32,46 @@ def severity(change: float, errors: float) -> str:
 def summary(
     service: str,
     operation: str,
+    *,
     change_us: float,
     before_us: float,
     since: str,
     paths: Sequence[Row],
+    first: str,
 ) -> str:
-    """The change in one sentence; ``paths`` are rows of `schema.CHANGED_PATH`, the first first."""
-    words = [f"{service} {operation} {_latency(change_us, before_us, paths)} since {since}"]
-    words += [_path(row) for row in paths[:1] if row["path_id"]]
-    words += [_whole(row) for row in paths if row["test"] == "failed"]
+    """The change in one sentence. ``paths`` are rows of `schema.CHANGED_PATH`, the first first;
+    ``first`` is the endpoint at the end of that one."""
+    takes = _latency(change_us, before_us, paths)
+    words = [f"{brief(service)} {brief(operation)} {takes} since {since}"]
+    words += [f"{brief(first)} {_path(row)}" for row in paths[:1] if row["path_id"]]
+    words += [f"{_shares(row)} fail" for row in paths if row["test"] == "failed"]
     return "; ".join(words)
 
 
 def over(service: str, operation: str, nights: int, since: str, why: str) -> str:
     """That an alert is over."""
     count = "1 night" if nights == 1 else f"{nights} nights"
-    return f"{service} {operation}: over after {count} since {since}: {why}"
+    return f"{brief(service)} {brief(operation)}: over after {count} since {since}: {why}"
+
+
+def unrecorded(service: str, operation: str, since: str, why: str) -> str:
+    """That an alert fires no longer, and no night tells since when."""
+    return f"{brief(service)} {brief(operation)}: over, began {since}: {why}"
+
+
+def described(row: Row) -> str:
+    """A row of `schema.CHANGED_PATH` as a line: what changed from what to what, and the chance."""
+    test, values = row["test"], (row["before"], row["today"])
+    times, shares = " → ".join(map(duration, values)), " → ".join(map(_exactly, values))
+    what = {
+        "latency": f"takes {times}",
+        "time": f"holds the critical path {times} where it is on it",
+        "presence": f"on the critical path of {shares} of requests",
+        "error": f"fails in {shares} of requests",
+        "failed": f"{shares} of requests fail",
+        "abnormal": f"{shares} of requests are abnormal",
+    }
+    return f"{brief(row['name'])}: {what[test]}, {chance(row['q'])} by chance"
 
 
 def _latency(change_us: float, before_us: float, paths: Sequence[Row]) -> str:
@@ -56,21 +83,55 @@ def _latency(change_us: float, before_us: float, paths: Sequence[Row]) -> str:
 
 
 def _path(row: Row) -> str:
-    end = str(row["name"]).rpartition(" > ")[2]
+    """What a path does now. Its share of requests tells nothing where its time moved against it:
+    what takes twice as long where it is there may be there less often."""
     if row["test"] == "error":
-        return f"{end} fails in {_shares(row)}"
-    if row["test"] == "presence" and abs(row["today"] - row["before"]) >= 0.01:
-        return f"{end} is on the critical path of {_shares(row)}"
-    longer = "longer" if row["change_us"] > 0 else "shorter"
-    return f"{end} holds the critical path {duration(abs(row['change_us']))} {longer}"
-
-
-def _whole(row: Row) -> str:
-    return f"{_shares(row)} fail"
+        return f"fails in {_shares(row)}"
+    change_us, moved = row["change_us"], row["today"] - row["before"]
+    length = f"{duration(abs(change_us))} {'longer' if change_us > 0 else 'shorter'} per request"
+    if row["test"] == "presence" and abs(moved) >= 0.01 and moved * change_us > 0:
+        return f"is on the critical path of {_shares(row)}, {length}"
+    return f"holds the critical path {length}"
 
 
 def _shares(row: Row) -> str:
     return f"{percent(row['today'])} of requests (before {percent(row['before'])})"
+
+
+def clean(text: str) -> str:
+    """Text whose control characters, newlines and changes of direction are written as escapes."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def brief(name: str) -> str:
+    """A name for sentences: clean, and shortened in the middle to 120 characters."""
+    text = clean(name)
+    if len(text) <= _LONGEST:
+        return text
+    end = _LONGEST // 2
+    return f"{text[: _LONGEST - end - 1]}…{text[-end:]}"
+
+
+def chance(p: float) -> str:
+    """A probability as odds of two digits: ``1 in 45``, ``1 in 10 million``."""
+    if p > 0.5:
+        return "more often than not"
+    if p < 1e-12:
+        return "less than 1 in a trillion"
+    scale = 10 ** max(0, math.floor(math.log10(1 / p)) - 1)
+    odds = math.floor(1 / p / scale + 0.5) * scale
+    for unit, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
+        if odds >= unit:
+            return f"1 in {odds / unit:g} {word}"
+    return f"1 in {odds:,}"
+
+
+def _exactly(share: float) -> str:
+    """A share with one decimal; what is not quite nothing or all is told from it."""
+    text = f"{100 * share:.1f}".removesuffix(".0")
+    if text == "0" and share > 0:
+        return "<0.1 %"
+    return ">99.9 %" if text == "100" and share < 1 else f"{text} %"
 
 
 def percent(share: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated
@@ -13,14 +13,20 @@ import typer
 from crisp.cli import arguments as a
 from crisp.cli import show, windows
 from crisp.cli.settings import load_settings
-from crisp.errors import ConfigError
+from crisp.errors import ConfigError, DeliveryError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from crisp.anomaly.silences import Silence
     from crisp.anomaly.sinks import Sink
+    from crisp.pipeline.deliver import Round
 
 _FIRING = 3
 """Exit code that says that alerts fire."""
+_STATES = ("critical", "warning", "info", "resolved", "silenced")
+_MOST = 20
+"""Alerts that are listed."""
 
 
 def alert(
@@ -84,12 +90,14 @@ def alert(
     What a receiver has acknowledged is not sent again; what it has not is sent with the next
     run. Only the newest night is sent.
     """
+    from crisp import schema
     from crisp.anomaly.silences import expired
     from crisp.options import EngineOptions
     from crisp.pipeline import engines
     from crisp.pipeline.alert import alert as stage
     from crisp.pipeline.alert import newest_scored
-    from crisp.pipeline.deliver import deliver_night
+    from crisp.pipeline.anomalies import of_night
+    from crisp.pipeline.deliver import Round, deliver_night
     from crisp.pipeline.places import places
 
     began = time.time()
@@ -104,22 +112,25 @@ def alert(
     )
     if as_json and any(sink.target == "-" for sink in sinks):
         raise ConfigError("--json and --lines - both write to stdout")
+    for sink in sinks:
+        sink.token()  # one that cannot be read is wrong use: said before anything is written
     where = places(out)
     day = str(windows.parse_day(date)) if date is not None else newest_scored(where.scores)
     with engines.engine(out, EngineOptions()) as made:
         night = stage(where, day, made, options, silences=silent)
-    for warning in expired(silent, day):
+    for warning in (*night.warnings, *expired(silent, day)):
         show.remark(warning)
     seconds = round(time.time() - began, 3)
-    if not any(sink.target == "-" for sink in sinks):
-        show.result(
-            {**asdict(night), "alerts": where.alerts, "seconds": seconds},
+    to_stdout = any(sink.target == "-" for sink in sinks)
+    if not (to_stdout or as_json):
+        show.line(
             f"{where.alerts}: {day}: alerts firing: {night.firing:,}, silenced: {night.silenced:,},"
-            f" over: {night.resolved:,}; {night.compared:,} endpoints compared, {seconds:.1f} s",
-            as_json=as_json,
+            f" over: {night.resolved:,}; {night.compared:,} endpoints compared, {seconds:.1f} s"
         )
+        list_alerts(of_night(where.alerts, day, "alerts", schema.ALERTS))
+    done = Round((), ())
     if sinks:
-        deliver_night(
+        done = deliver_night(
             out,
             day,
             sinks,
@@ -129,8 +140,35 @@ def alert(
             now=datetime.now(UTC),
             on_trouble=show.remark,
         )
+    if as_json:
+        told = [{"receiver": name, "new": at.sent, "known": at.known} for name, at in done.told]
+        facts = {**asdict(night), "alerts": where.alerts, "seconds": seconds, "told": told}
+        show.result(facts, "", as_json=True)
+    else:
+        _say_told(done, show.remark if to_stdout else show.line)
+    if done.problems:
+        raise DeliveryError("; ".join(done.problems))
     if exit_code and night.firing:
         raise typer.Exit(_FIRING)
+
+
+def list_alerts(alerts: pa.Table) -> None:
+    """A line an alert: those that fire first, the worst of them at the top."""
+    rows = alerts.select(["status", "severity", "summary"]).to_pylist()
+    lines = [
+        (row["severity"] if row["status"] == "firing" else row["status"], row["summary"])
+        for row in rows
+    ]
+    for state, summary in sorted(lines, key=lambda line: _STATES.index(line[0]))[:_MOST]:
+        show.line(show.plain(f"  {state:<8}  {summary}"))
+    if len(lines) > _MOST:
+        show.line(f"  … and {len(lines) - _MOST:,} more")
+
+
+def _say_told(done: Round, say: Callable[[str], None]) -> None:
+    for name, at in done.told:
+        if name != "-":  # who hears all of the night each time
+            say(f"told {name}: {at.sent:,} new, {at.known:,} known before")
 
 
 def _silences(file: str | None) -> tuple[Silence, ...]:

@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 import pyarrow as pa
 
 from crisp import schema
 from crisp.anomaly.delivery import Delivered, deliver
-from crisp.anomaly.messages import Links
+from crisp.anomaly.messages import Event, Links, events_of
 from crisp.anomaly.sinks import Sink
 from crisp.errors import DeliveryError
 from crisp.locations import Location
 from crisp.pipeline.anomalies import of_night, readable
 from crisp.pipeline.places import places
 from crisp.report.model_fleet import page_name
+
+_OVER = ([("status", "==", "resolved")],)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What became of the alerts of a night at all sinks."""
+
+    told: tuple[tuple[str, Delivered], ...]
+    """each sink that took everything, as `Sink.shown` names it, in the order they were given"""
+    problems: tuple[str, ...]
+    """of the others; what they did not take goes out with the next run"""
 
 
 def deliver_night(
@@ -28,42 +41,47 @@ def deliver_night(
     expires_hours: float,
     now: datetime,
     on_trouble: Callable[[str], None],
-) -> dict[str, Delivered]:
-    """Tell every sink of the alerts of ``day``, by its name; none is held up by another.
+) -> Round:
+    """Tell every sink of the alerts of ``day``; none is held up by another.
 
     ``site_url`` is the address of the site, ``trace_url`` that of a trace with ``{trace_id}``;
     without them nothing is linked. A night before the newest tells nobody: what fired then may be
-    over now.
-
-    Raises:
-        DeliveryError: some receivers did not take everything; what is left goes out with the
-            next run.
+    over now. Whoever is told of the newest later hears of all that ended between.
     """
     alerts = places(out).alerts
-    if day != readable(alerts)[-1]:
+    nights = readable(alerts)
+    if day != nights[-1]:
         on_trouble(f"{day} is not the newest night that has alerts: nobody is told of it")
-        return {}
+        return Round((), ())
+
+    def links(night: pa.Table) -> Links:
+        return Links(pages=_pages(night, site_url), trace_url=trace_url)
+
+    def ends(first: str) -> Iterator[Event]:
+        for before in reversed([night for night in nights[:-1] if night >= first]):
+            over = of_night(alerts, before, "alerts", schema.ALERTS, _OVER)
+            yield from events_of(over, before, links(over))
+
     night = of_night(alerts, day, "alerts", schema.ALERTS)
-    links = Links(pages=_pages(night, site_url), trace_url=trace_url)
-    told: dict[str, Delivered] = {}
-    problems = []
+    told, problems = [], []
     for sink in sinks:
         try:
-            told[sink.shown] = deliver(
+            delivered = deliver(
                 night,
                 day,
                 sink,
                 root=out,
-                links=links,
+                links=links(night),
+                ends=ends,
                 expires_hours=expires_hours,
                 now=now,
                 on_trouble=on_trouble,
             )
         except DeliveryError as error:
             problems.append(str(error))
-    if problems:
-        raise DeliveryError("; ".join(problems))
-    return told
+        else:
+            told.append((sink.shown, delivered))
+    return Round(tuple(told), tuple(problems))
 
 
 def _pages(alerts: pa.Table, site_url: str | None) -> dict[int, str]:

@@ -74,6 +74,7 @@ class Receiver:
     """answers to come, with headers"""
     refused: str = "nothing contains this"
     """what it answers 400 to"""
+    said: bytes = b"ok"
     bodies: list[Any] = field(default_factory=list)
     """what it took"""
     paths: list[str] = field(default_factory=list)
@@ -103,10 +104,10 @@ def receiver(port: int | None = None) -> Iterator[Receiver]:
             if status == 200:
                 state.bodies.append(json.loads(text))
             self.send_response(status)
-            for name, value in {"Content-Length": "2", **extra}.items():
+            for name, value in {"Content-Length": str(len(state.said)), **extra}.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(b"ok")
+            self.wfile.write(state.said)
 
         def log_message(self, *args: object) -> None:
             pass

@@ -78,7 +78,7 @@ def test_a_changed_endpoint_is_one_alert_that_says_what_changed() -> None:
     assert (alert["status"], alert["since"], alert["nights"]) == ("firing", day(1), 1)
     assert alert["summary"] == (
         "checkout POST /order takes 42 ms more per request (+18 %) since 2026-08-21; "
-        "payments::charge holds the critical path 42 ms longer"
+        "payments::charge holds the critical path 42 ms longer per request"
     )
     assert (alert["latency_us"], alert["before_us"], alert["change_us"]) == (275e3, 233e3, 42e3)
     assert (alert["traces"], alert["abnormal"], alert["severity"]) == (200, 12, "warning")
@@ -93,6 +93,19 @@ def test_a_changed_endpoint_is_one_alert_that_says_what_changed() -> None:
             "q": 1e-9,
         }
     ]
+
+
+def test_an_operation_may_hold_what_stands_between_endpoints() -> None:
+    odd = Names(endpoints=NAMES.endpoints, paths={11: ("checkout::POST /order", "db::a > b")})
+    shifts = pa.Table.from_pylist(night(), schema=schema.SHIFTS)
+    changes = changes_of_night(shifts, None, OPTIONS)
+    for pattern, status in (("b", "firing"), ("db::a > b", "silenced")):
+        held = (silence(path=pattern),)
+        found = alerts_of_night(
+            day(1), changes, NOBODY, None, names=odd, silences=held, options=OPTIONS
+        )
+        assert "; db::a > b holds the critical path" in only(found)["summary"]
+        assert only(found)["status"] == status
 
 
 def test_an_endpoint_that_did_not_change_is_no_alert() -> None:

@@ -6,16 +6,17 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
 import pytest
 
 from crisp.anomaly.delivery import Delivered, deliver
-from crisp.anomaly.messages import Links
+from crisp.anomaly.messages import Event, Links, events_of
 from crisp.anomaly.outbox import FOLDER
 from crisp.anomaly.sinks import Sink
 from crisp.errors import ConfigError, DeliveryError
@@ -39,15 +40,28 @@ def hook() -> Iterator[Receiver]:
 
 
 def send(
-    root: Path, sink: Sink, *rows: dict[str, Any], day: str = DAY, said: list[str] | None = None
+    root: Path,
+    sink: Sink,
+    *rows: dict[str, Any],
+    day: str = DAY,
+    said: list[str] | None = None,
+    missed: Mapping[str, dict[str, Any]] = MappingProxyType({}),
+    expires_hours: float = 36,
 ) -> Delivered:
+    """Deliver a night; ``missed`` are alerts that were over on nights nobody was told of."""
+
+    def ends(first: str) -> Iterator[Event]:
+        for night in sorted((night for night in missed if night >= first), reverse=True):
+            yield from events_of(table(missed[night]), night, LINKS)
+
     return deliver(
         table(*rows),
         day,
         sink,
         root=root,
         links=LINKS,
-        expires_hours=36,
+        ends=ends,
+        expires_hours=expires_hours,
         now=datetime.now(UTC),
         on_trouble=(said if said is not None else []).append,
     )
@@ -92,6 +106,7 @@ def test_the_memory_may_lie_in_an_object_store(hook: Receiver) -> None:
             sink,
             root=root,
             links=LINKS,
+            ends=lambda first: iter(()),
             expires_hours=36,
             now=datetime.now(UTC),
             on_trouble=print,
@@ -123,15 +138,89 @@ def test_an_old_night_run_again_does_not_wake_an_alert_that_is_over(
     assert len(hook.bodies) == 2
 
 
+LATER = "2026-08-24"
+SINCE_THEN: list[Any] = [
+    pytest.param({"2026-08-23": OVER}, "back to before", "2026-08-23", id="a night has it"),
+    pytest.param({}, "end not recorded", LATER, id="no night has it any more"),
+]
+
+
+@pytest.mark.parametrize("kind", ["json", "alertmanager"])
+@pytest.mark.parametrize(("missed", "why", "on"), SINCE_THEN)
+def test_an_end_on_a_night_without_a_receiver_is_told_with_the_next_and_once(
+    tmp_path: Path, hook: Receiver, kind: str, missed: dict[str, Any], why: str, on: str
+) -> None:
+    sink = webhook(hook.url, kind)
+    send(tmp_path, sink, FIRES)
+    hook.statuses = [(503, {})]
+    with pytest.raises(DeliveryError, match="1 of 1 new events wait"):  # killed, or away
+        send(tmp_path, sink, day=LATER, missed=missed)
+    for day in (LATER, LATER, "2026-08-25"):
+        send(tmp_path, sink, day=day, missed=missed)
+    assert len(hook.bodies) == 2
+    if kind == "json":
+        ends = hook.bodies[1]
+        assert (ends["id"], ends["status"]) == ("00000000000000aa-resolved", "resolved")
+        assert (ends["ended"], ends["day"], ends["service"]) == (why, on, "checkout")
+    else:
+        [first], [ends] = hook.bodies
+        assert ends["labels"] == first["labels"]
+        assert datetime.fromisoformat(ends["endsAt"]) <= datetime.now(UTC)
+
+
+def test_an_alert_that_goes_on_or_is_silenced_or_was_told_on_a_later_night_has_no_end(
+    tmp_path: Path, hook: Receiver
+) -> None:
+    sink = webhook(hook.url)
+    send(tmp_path, sink, FIRES, day=NEXT_DAY)
+    send(tmp_path, sink, day=DAY)  # an older night run again
+    send(tmp_path, sink, alert(nights=2), day="2026-08-23")
+    send(tmp_path, sink, alert(status="silenced", silence="known"), day=LATER)
+    assert ids(hook) == ["00000000000000aa-firing-warning"]
+
+
+def test_what_was_never_taken_and_is_over_is_told_as_over_only(tmp_path: Path) -> None:
+    port = free_port()
+    sink = webhook(f"http://127.0.0.1:{port}")
+    with pytest.raises(DeliveryError):
+        send(tmp_path, sink, FIRES)
+    with receiver(port) as hook:
+        send(tmp_path, sink, day=LATER, missed={NEXT_DAY: OVER})
+        assert ids(hook) == ["00000000000000aa-resolved"]
+
+
+def test_an_end_is_told_even_half_a_year_later(tmp_path: Path, hook: Receiver) -> None:
+    sink = webhook(hook.url)
+    send(tmp_path, sink, FIRES)
+    send(tmp_path, sink, day="2027-02-21")
+    assert ids(hook)[1:] == ["00000000000000aa-resolved"]
+
+
+def test_labels_have_no_characters_that_move_the_cursor(tmp_path: Path, hook: Receiver) -> None:
+    send(tmp_path, webhook(hook.url, "alertmanager"), alert(operation="GET\n\u202e/"))
+    assert hook.bodies[0][0]["labels"]["operation"] == r"GET\n\u202e/"
+
+
+def test_of_what_a_receiver_says_80_characters_are_repeated_and_no_piece_of_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hook: Receiver
+) -> None:
+    monkeypatch.setenv(NAMED, "sesame-42")
+    hook.said = b"x" * 75 + b"sesame-42" + b"y" * 500
+    hook.statuses = [(404, {})]
+    with pytest.raises(DeliveryError) as caught:
+        send(tmp_path, webhook(hook.url, token_env=NAMED), FIRES)
+    assert f"HTTP 404: {'x' * 75}***y…;" in str(caught.value)
+
+
 def test_what_a_receiver_did_not_take_goes_out_with_the_next_run(tmp_path: Path) -> None:
     port = free_port()
     sink = webhook(f"http://127.0.0.1:{port}")
     with pytest.raises(DeliveryError, match="2 of 2 new events wait for the next run"):
         send(tmp_path, sink, FIRES, ELSE)
     with receiver(port) as hook:
-        assert send(tmp_path, sink, OVER, day=NEXT_DAY).sent == 2
+        assert send(tmp_path, sink, OVER, ELSE, day=NEXT_DAY).sent == 2
         assert ids(hook) == ["00000000000000aa-resolved", "00000000000000bb-firing-warning"]
-        assert send(tmp_path, sink, day="2026-08-23") == Delivered(sent=0, known=0)
+        assert send(tmp_path, sink, ELSE, day="2026-08-23") == Delivered(sent=0, known=1)
 
 
 def test_a_receiver_that_dies_half_way_keeps_what_it_took(tmp_path: Path, hook: Receiver) -> None:
@@ -176,7 +265,8 @@ def test_what_no_other_event_would_change_ends_the_run_at_once(
     tmp_path: Path, hook: Receiver, status: int
 ) -> None:
     hook.statuses = [(status, {"Location": "/elsewhere"})]
-    with pytest.raises(DeliveryError, match=f"HTTP {status}: ok; 2 of 2"):
+    words = "redirects are not followed" if status == 301 else "ok"
+    with pytest.raises(DeliveryError, match=f"HTTP {status}: {words}; 2 of 2"):
         send(tmp_path, webhook(hook.url, retry_s=30.0), FIRES, ELSE)
     assert hook.bodies == []
 
@@ -214,7 +304,14 @@ def test_no_secret_is_said_or_written(
             {"target": "http://x", "kind": "json", "token_file": "a", "token_env": "b"},
             "not both",
         ),
-        ({"target": "http://x", "kind": "json", "timeout_s": 0}, "timeout_s must be above 0"),
+        (
+            {"target": "http://x", "kind": "json", "timeout_s": 0},
+            "^timeout_s must be above 0, not 0$",
+        ),
+        (
+            {"target": "http://x", "kind": "json", "retry_s": -1},
+            "^retry_s must be at least 0, not -1$",
+        ),
     ],
 )
 def test_a_sink_that_cannot_be_is_refused(settings: dict[str, Any], problem: str) -> None:
@@ -314,7 +411,8 @@ def test_alertmanager_is_sent_what_its_interface_asks_for(tmp_path: Path, hook: 
     assert timedelta(hours=35) < ends < timedelta(hours=37)
     assert posted["generatorURL"] == "https://crisp.example/endpoint/checkout.html"
     assert posted["annotations"]["description"] == (
-        "checkout::POST /order > payments::charge: time 60,000 → 91,000 µs (q 1e-09)"
+        "checkout::POST /order > payments::charge: holds the critical path 60 ms → 91 ms where"
+        " it is on it, 1 in 1 billion by chance"
     )
     assert "jaeger.example/trace/ab12" in posted["annotations"]["traces"]
 
@@ -348,6 +446,19 @@ def test_a_real_alertmanager_notifies_once_and_says_when_it_is_over(
         assert len(wait_for(hook, 4)) == 4
 
 
+@pytest.mark.slow
+def test_a_real_alertmanager_for_which_an_alert_has_expired_notifies_no_second_end(
+    tmp_path: Path, hook: Receiver
+) -> None:
+    with alertmanager(tmp_path, hook.url) as server:
+        sink = webhook(server.url, "alertmanager")
+        send(tmp_path / "out", sink, FIRES, expires_hours=2 / 3600)
+        both = [("firing", "warning"), ("resolved", "warning")]
+        assert wait_for(hook, 2) == both
+        assert send(tmp_path / "out", sink, day=LATER, missed={NEXT_DAY: OVER}).sent == 1
+        assert wait_for(hook, 2) == both
+
+
 def test_nothing_is_lost_while_a_real_alertmanager_or_its_receiver_is_down(tmp_path: Path) -> None:
     port = free_port()
     with alertmanager(tmp_path, f"http://127.0.0.1:{port}") as server:
@@ -372,7 +483,7 @@ def test_the_example_consumer_tells_each_event_of_both_forms_once(tmp_path: Path
             time.sleep(0.05)
         for run, kind in enumerate(("json", "json", "alertmanager", "alertmanager")):
             send(tmp_path / str(run), webhook(f"http://{at}", kind), FIRES, ELSE)
-        send(tmp_path / "0", webhook(f"http://{at}"), OVER, day=NEXT_DAY)
+        send(tmp_path / "0", webhook(f"http://{at}"), OVER, ELSE, day=NEXT_DAY)
         answer = httpx.post(f"http://{at}", json={"id": "x", "status": "firing"})
         assert (answer.status_code, answer.text) == (400, "KeyError: 'summary'\n")
     finally:

@@ -89,7 +89,7 @@ def test_a_silence_has_ended_on_its_day() -> None:
     silence = Silence(service="a", path="b::c", until="2026-12-01", reason="r")
     assert expired([silence], "2026-11-30") == []
     assert expired([silence], "2026-12-01") == ["silence of a * b::c has ended on 2026-12-01: r"]
-    assert silence.fits("a", "x", "q::r > b::c", "2026-11-30")
-    assert not silence.fits("a", "x", "b::c > q::r", "2026-11-30")
-    assert not silence.fits("A", "x", "b::c", "2026-11-30")
-    assert not silence.fits("a", "x", "b::c", "2026-12-01")
+    assert silence.fits("a", "x", ["q::r", "b::c"], "2026-11-30")
+    assert not silence.fits("a", "x", ["b::c", "q::r"], "2026-11-30")
+    assert not silence.fits("A", "x", ["b::c"], "2026-11-30")
+    assert not silence.fits("a", "x", ["b::c"], "2026-12-01")
