@@ -1,21 +1,23 @@
-"""Landing, lake, marts and site in a real object store."""
+"""Landing, lake, marts, models, scores, alerts and site in a real object store."""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import pytest
 
-from crisp import schema
+from crisp import schema, store
 from crisp.locations import filesystem, join
 from crisp.pipeline.places import Places, places
-from crisp.synth import SynthOptions, write
+from crisp.synth import SynthOptions, parse_fault, write
 from tests.running import Row, rows
 from tests.servers import S3, versitygw
 
@@ -100,6 +102,47 @@ def test_everything_in_an_object_store_gives_the_same_marts(
 
 def _pages(folder: Path) -> set[str]:
     return {str(page.relative_to(folder)) for page in folder.rglob("*.html")}
+
+
+def test_nights_in_an_object_store_are_judged_as_on_disk(s3: S3, tmp_path: Path) -> None:
+    eve, fault = date(2026, 11, 19), parse_fault("slow:entry=0,factor=2,fraction=1")
+    for number in range(15, 21):
+        day = DAY_DATE.replace(day=number)
+        options = SynthOptions(
+            day=day, traces=150, endpoints=3, spans=8, seed=5, draw=number, clean=True
+        )
+        faults = (fault,) if day == DAY_DATE else ()
+        write(replace(options, faults=faults), tmp_path / "in" / str(day), 1)
+    bucket = s3.bucket("nights")
+    here, there = str(tmp_path / "out"), join(bucket, "out")
+    for out, name in ((here, "here"), (there, "there")):
+        crisp("analyse", *sorted((tmp_path / "in").iterdir()), "-o", out)
+        crisp("train", out, "--date", eve, "--profile", "plain")
+        crisp("score", out, "--date", DAY)
+        for _ in range(2):
+            crisp("alert", out, "--date", DAY, "--lines", tmp_path / name)
+    crisp("aggregate", there)
+    crisp("report", there)
+    ours, theirs = places(here), places(there)
+    for root, tables in (
+        ("models", ("models",)),
+        ("scores", ("scores", "shifts")),
+        ("alerts", ("alerts",)),
+    ):
+        on_disk, stored = getattr(ours, root), getattr(theirs, root)
+        assert store.days(on_disk) == store.days(stored)
+        for table in tables:
+            assert rows(on_disk, table) == rows(stored, table) != []
+    [alert] = rows(theirs.alerts, "alerts", DAY)
+    assert alert["status"] == "firing"
+    [told] = (tmp_path / "there").read_text(encoding="utf-8").splitlines()
+    assert told == (tmp_path / "here").read_text(encoding="utf-8").rstrip("\n")
+    system, path = filesystem(there)
+    [outbox] = system.find(f"{path}/delivery")
+    assert list(json.loads(system.cat(outbox))["acknowledged"]) == [json.loads(told)["id"]]
+    left = system.find(path)
+    assert [name for name in left if ".staging" in name] == []
+    assert [name for name in left if name.endswith("/anomalies.html")] != []
 
 
 @pytest.mark.parametrize(

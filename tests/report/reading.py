@@ -20,7 +20,7 @@ SHIFTS = """
 
 # Places that scripts fill; the drawings in some of them only keep the room until then.
 UNFILLED = """() => ['table', 'flame', 'tree', 'heat-map', 'compare-flame', 'compare-sentence',
-    'compare-table', 'ranking', 'errors-table', 'hosts']
+    'compare-table', 'ranking', 'errors-table', 'hosts', 'requests-table', 'judged-table']
   .filter(id => {
     const place = document.getElementById(id);
     return place && (!place.textContent.trim() || place.querySelector(':scope > svg[aria-hidden]'));

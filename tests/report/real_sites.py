@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from crisp.pipeline.places import places
+from crisp.synth import SynthOptions, parse_fault, write
 from tests.conftest import ROOT
 from tests.documents import Json, lines, span
 from tests.report.conftest import HOSTILE
@@ -24,6 +27,7 @@ KINDS = (
     *("largest endpoint", "endpoint with most traces", "endpoint of the hotel"),
     *("endpoint of the shop", "endpoint with hostile names", "endpoint with one trace"),
     *("single file", "comparisons", "comparison"),
+    *("anomalies", "fleet with alerts", "endpoint with an alert"),
 )
 """Of pages: what `RealSites.pages` has one of each of."""
 
@@ -40,6 +44,8 @@ class RealSites:
     hostile: Path
     diff: Path
     single: Path
+    anomalies: Path
+    """Six nights; of the last, `alert` found two endpoints slower, and one of them is silenced"""
 
     def pages(self) -> dict[str, Path]:
         """A page of each of `KINDS`."""
@@ -56,6 +62,11 @@ class RealSites:
             "single file": self.single,
             "comparisons": self.diff / "index.html",
             "comparison": next(self.diff.glob("endpoint/frontend-get-product-*.html")),
+            "anomalies": self.anomalies / "site" / "anomalies.html",
+            "fleet with alerts": self.anomalies / "site" / "index.html",
+            "endpoint with an alert": next(
+                self.anomalies.glob("site/endpoint/payment-gateway-*.html")
+            ),
         }
 
     def largest(self) -> Path:
@@ -95,7 +106,7 @@ def lake(out: Path, name: str) -> list[Row]:
 
 @pytest.fixture(scope="session")
 def real_sites(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RealSites]:
-    """All of them; takes about half a minute."""
+    """All of them; takes about 40 seconds."""
     folder = tmp_path_factory.mktemp("real-sites")
     (folder / "hostile.jsonl").write_bytes(lines([_hostile(n) for n in range(25)]))
     _crisp("synth", folder / "synthetic", "--traces", 10_000, "--spans", 30)
@@ -115,12 +126,52 @@ def real_sites(shared_data: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     of = ("--service", "frontend", "--operation", "GET /product/{id}")
     single = folder / "single.html"
     _crisp("report", folder / "shop", "--single-file", single, *of)
-    yield RealSites(
-        **{name: folder / name for name in sources}, diff=folder / "diff", single=single
-    )
+    _nights(folder / "anomalies")
+    made = {name: folder / name for name in (*sources, "diff", "anomalies")}
+    yield RealSites(**made, single=single)
     (folder / "boutique.json").unlink()  # it is large, and pytest keeps the folders of three runs
     for path in (folder / "synthetic").iterdir():
         path.unlink()
+
+
+def _nights(out: Path) -> None:
+    """Six days of five endpoints, one call of two of them slow on the last, judged by the others.
+
+    With the usual ``alpha`` no request could be called abnormal: there are too few to calibrate.
+    """
+    last, traces = date(2026, 11, 6), out / "traces"
+    for number in range(1, last.day + 1):
+        day = last.replace(day=number)
+        faults = _FAULTS if day == last else ()
+        options = SynthOptions(
+            day=day,
+            traces=600,
+            endpoints=5,
+            spans=16,
+            seed=3,
+            draw=number,
+            clean=True,
+            faults=tuple(map(parse_fault, faults)),
+        )
+        write(options, traces / str(day), 1)
+    (out / "silences.toml").write_text(_SILENCES, encoding="utf-8")
+    _crisp("analyse", *sorted(traces.iterdir()), "-o", out)
+    shutil.rmtree(traces)
+    eve = last.replace(day=last.day - 1)
+    _crisp("train", out, "--date", eve, "--profile", "plain", "--alpha", 0.03)
+    _crisp("score", out, "--date", last)
+    _crisp("alert", out, "--date", last, "--silences", out / "silences.toml")
+    _crisp("aggregate", out)
+    _crisp("report", out, "--jaeger-url", JAEGER, "--title", "anomalies")
+
+
+_FAULTS = ("slow:entry=0,factor=1.6,fraction=1", "slow:entry=1,factor=2,fraction=1")
+_SILENCES = """
+[[silence]]
+service = "order-gateway"
+until = 2026-11-09
+reason = "the new index is being built"
+"""
 
 
 def _crisp(*arguments: object) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from crisp.report.units import count, micros, share
+from crisp.report.units import count, micros, share, signed
 from tests.report.reading import column, frames, heat_heads, opened, part, scrolled_through
 from tests.report.real_sites import RealSites
 
@@ -201,3 +201,84 @@ def test_bottom_up_sorts_by_time_with_calls_below(page: Page, real_sites: RealSi
     first = max(apis["inclusive_share"])
     expect(rows.first).to_contain_text(share(first))
     assert rows.count() > 20
+
+
+def test_alerts_and_requests_are_searched_together(page: Page, real_sites: RealSites) -> None:
+    path = real_sites.pages()["anomalies"]
+    alerts, entries = part(path)["alerts"], part(path, "requests")["entries"]
+    assert {alert["service"]: alert["status"] for alert in alerts} == {
+        "payment-gateway": "firing",
+        "order-gateway": "silenced",
+    }
+    opened(page, path)
+    cards = page.locator("article:visible")
+    expect(cards).to_have_count(1)  # the silenced one is folded up
+    expect(cards.locator(".summary")).to_have_text(alerts[0]["summary"])
+    expect(cards.locator("tbody tr")).to_have_count(len(alerts[0]["paths"]))
+    first = next(row["change_us"] for row in alerts[0]["paths"] if row["test"] == "time")
+    assert column(cards.locator("tbody tr"), 0)[0] == signed(first)
+    page.locator("#service").select_option("order-gateway")
+    page.locator("#status").select_option("silenced")  # which unfolds it
+    expect(cards).to_have_count(1)
+    expect(cards.locator(".why")).to_have_text("Silenced: the new index is being built")
+    expect(page.locator("#count")).to_have_text("1 of 2 alerts")
+    listed = page.locator("#requests-table > table > tbody > tr:not(.details)")
+    mine = entries["service"].count("order-gateway")
+    assert 0 < mine < len(entries["service"])
+    expect(listed).to_have_count(min(10, mine))
+    page.locator("#service").select_option("")
+    page.locator("#status").select_option("")
+    page.locator("#search").fill("no such name")
+    expect(cards).to_have_count(0)
+    expect(listed).to_have_count(0)
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#search")).to_have_value("no such name")
+    expect(other.locator("article:visible")).to_have_count(0)
+
+
+def test_abnormal_requests_sort_open_and_lead_to_their_traces(
+    page: Page, real_sites: RealSites
+) -> None:
+    path = real_sites.pages()["anomalies"]
+    data = part(path, "requests")
+    requests = data["requests"]
+    page.context.route("https://jaeger.test/**", lambda route: route.fulfill(body="a trace"))
+    opened(page, path, "#requests-table")
+    rows = page.locator("#requests-table > table > tbody > tr:not(.details)")
+    sort = page.locator("#requests-table").get_by_role("button", name="Latency")
+    sort.press("Enter")
+    expect(page.locator("#requests-table [aria-sort=descending]")).to_have_count(1)
+    order = sorted(range(len(requests["trace_id"])), key=lambda at: -requests["latency_us"][at])
+    slowest = [micros(requests["latency_us"][at]) for at in order[: rows.count()]]
+    assert column(rows, 0) == slowest
+    rows.first.get_by_role("button", name="Details").press("Enter")
+    detail = page.locator("#requests-table .detail")
+    numbers = detail.locator("td.number").all_inner_texts()
+    at = order[0]
+    begin, end = requests["first"][at], requests["first"][at + 1]
+    parts = data["contributions"]["change_us"][begin:end]
+    assert sum(parts) + requests["other_us"][at] == requests["change_us"][at]
+    assert numbers == [*map(signed, (*parts, requests["other_us"][at], requests["change_us"][at]))]
+    with page.context.expect_page() as followed:
+        rows.first.locator("a.trace").press("Enter")
+    trace, span = requests["trace_id"][at], requests["root_span_id"][at]
+    assert followed.value.url == f"https://jaeger.test/trace/{trace}?uiFind={span}"
+
+
+def test_an_alert_is_reached_and_followed_by_keyboard(page: Page, real_sites: RealSites) -> None:
+    """From the fleet to the alert, to the days it compares, and back to the anomalies page."""
+    alert = part(real_sites.pages()["anomalies"])["alerts"][0]
+    opened(page, real_sites.pages()["fleet with alerts"])
+    page.locator("#table").get_by_role("link", name=alert["severity"]).press("Enter")
+    card = page.locator("article:visible")
+    expect(card.locator(".summary")).to_have_text(alert["summary"])
+    card.get_by_role("link", name="Compare the days").press("Enter")
+    expect(page.locator("#compare-title")).to_be_focused()
+    expect(page.locator("#compare-sentence")).to_contain_text("2026-11-05")
+    expect(page.locator("#compare-sentence")).to_contain_text("slower")
+    mark = page.get_by_role("complementary", name="Open alert")
+    mark.get_by_role("link", name="What changed").press("Enter")
+    expect(page.locator("#anomalies-title")).to_be_focused()
+    mark.get_by_role("link", name="On the anomalies page").press("Enter")
+    expect(page.locator("article:visible")).to_have_count(1)
