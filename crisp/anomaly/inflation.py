@@ -10,99 +10,16 @@ that no number of requests makes smaller.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
-from crisp.anomaly.rank import Ranks
-from crisp.anomaly.vectors import Floats, Ints, spread
+from crisp.anomaly.blocks import LEAST_BLOCKS, Deviates
+from crisp.anomaly.vectors import Flags, Floats, Ints
 
-DAY_US = 86_400_000_000
-_HOUR_US = 3_600_000_000
-LEAST_BLOCKS = 5
-_LEAST_VALUES = 5
-"""Values that a block must have, and leave, to be compared."""
 _FEW_TESTS = 6
 _TRIMMED = 0.1
 """Share of the largest squares that is left out: days that were faulty themselves."""
-
-
-def comparable(reference: int, days: int, today: int, least: int) -> Ints:
-    """Rows of the day, evenly over it, that are compared: twice as many as the reference has of
-    a day, at least ``least``. What days do to more than that can't be told from the reference.
-    """
-    return spread(today, max(math.ceil(2 * reference / max(days, 1)), least))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Blocks:
-    """Stretches of time that the reference is cut into."""
-
-    of_row: Ints
-    """(n,) block of each trace"""
-    count: int
-    """b; at least `LEAST_BLOCKS`, or 1"""
-    of_day: int
-    """such stretches in the day that is compared"""
-
-
-def blocks(reference_us: Ints, today_us: Ints) -> Blocks:
-    """Days when the reference has at least five, else hours, else stretches of ten minutes; of the
-    starts of traces. One block where even these are fewer than five: it says nothing."""
-    for length_us in (DAY_US, _HOUR_US, _HOUR_US // 6):
-        found, of_row = np.unique(reference_us // length_us, return_inverse=True)
-        if len(found) >= LEAST_BLOCKS:
-            of_day = len(np.unique(today_us // length_us))
-            return Blocks(of_row=of_row.astype(np.int64), count=len(found), of_day=of_day)
-    return Blocks(of_row=np.zeros(len(reference_us), np.int64), count=1, of_day=1)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Deviates:
-    """What blocks differ by, for ``g`` tests; 0 where ``used`` is not set."""
-
-    square: Floats
-    """(g, b) square of the deviate of a block against all others"""
-    weight: Floats
-    """(g, b) values of the block times those of the others over both: 1 / its variance"""
-
-
-def rank_deviates(ranked: Ranks, block: Ints, count: int) -> Deviates:
-    """Of rank sums; ``block`` is that of each value."""
-    groups = len(ranked.size)
-    place = ranked.group * count + block
-    shape = (groups, count)
-    n = np.bincount(place, minlength=groups * count).reshape(shape).astype(np.float64)
-    sums = np.bincount(place, ranked.centred, groups * count).reshape(shape).astype(np.float64)
-    variance = ranked.sums(ranked.centred**2) / np.maximum(ranked.size - 1.0, 1)
-    return _deviates(sums, n, ranked.size.astype(np.float64)[:, None], variance[:, None])
-
-
-def count_deviates(marked: Floats, rows: Floats) -> Deviates:
-    """Of shares; ``marked`` is (g, b) traces of each block that have something, ``rows`` (b,)
-    all of them."""
-    total = rows.sum()
-    every = marked.sum(axis=1, keepdims=True)
-    share = every / total
-    variance = total / max(total - 1, 1) * share * (1 - share)
-    return _deviates(marked - share * rows, np.broadcast_to(rows, marked.shape), total, variance)
-
-
-def _deviates(sums: Floats, n: Floats, total: Floats | float, variance: Floats) -> Deviates:
-    rest = total - n
-    used = (n >= _LEAST_VALUES) & (rest >= _LEAST_VALUES) & (variance > 0)
-    weight = np.where(used, n * rest / total, 0.0)
-    square = np.zeros(weight.shape)
-    np.divide(sums**2, weight * variance, out=square, where=used)
-    return Deviates(square=square, weight=weight)
-
-
-def together(parts: list[Deviates]) -> Deviates:
-    """Those of several kinds of test under each other."""
-    return Deviates(
-        square=np.concatenate([part.square for part in parts]),
-        weight=np.concatenate([part.weight for part in parts]),
-    )
+_ROUNDS = 20
 
 
 def inflations(found: Deviates, sizes: Floats, of_day: int) -> Floats:
@@ -111,52 +28,99 @@ def inflations(found: Deviates, sizes: Floats, of_day: int) -> Floats:
     ``sizes`` (g,) is n * m / (n + m) for n values of the day and m of the reference. A block
     deviates by chance, and by an effect of its own with variance t² in units of that of one
     value: the expected square is 1 + t² · weight · b / (b - 1). The mean square of a test tells
-    t², drawn towards that of all tests as `_drawn_together` says; the day then varies
-    1 + t² · sizes · (1 / of_day + 1 / b) times as much as by chance. The largest tenth of the
-    squares is left out, for faulty days, and made up for as for squares of normal deviates,
-    which is exact for effects that are normal.
+    t², drawn towards what the other tests of the endpoint let expect, see `_expected`; the day
+    then varies 1 + t² · sizes · (1 / of_day + 1 / b) times as much as by chance. The largest
+    tenth of the squares is left out, for faulty days, and made up for as for squares of normal
+    deviates, which is exact for effects that are normal.
     """
     used = found.weight > 0
     squares = np.where(used, found.square, np.nan)
     b = used.sum(axis=1)
     enough = b >= LEAST_BLOCKS
-    pooled = _pooled(squares)
-    above = np.full(len(b), max(pooled, 1.0) - 1)
-    own = _trimmed_means(squares[enough])
-    above[enough] = np.maximum(_drawn_together(own, b[enough], pooled), 1) - 1
-    known = np.where(enough, b, max(squares.shape[1], 2)).astype(np.float64)
     weight = np.full(len(b), _typical(found.weight))
     weight[enough] = found.weight[enough].sum(axis=1) / b[enough]
-    effect = above / weight * (known - 1) / known
+    times = enough & (found.response > 0)
+    mean = _expected(squares, weight * found.response, times)
+    own = _trimmed_means(squares)
+    for family in (times, enough & ~times):
+        mean[family] = _drawn_together(own[family], b[family], mean[family])
+    known = np.where(enough, b, max(squares.shape[1], 2)).astype(np.float64)
+    effect = (mean - 1) / weight * (known - 1) / known
     result: Floats = 1 + effect * sizes * (1 / max(of_day, 1) + 1 / known)
     return result
 
 
+def _expected(squares: Floats, lever: Floats, times: Flags) -> Floats:
+    """(g,) the mean square that the other tests of the endpoint let expect of each, at least 1.
+
+    A day makes all paths slower or faster by a share of like size. So in tests of ``times`` the
+    mean square is 1 + c · ``lever``, the more the less a path's times vary otherwise. Shares
+    tell of each other where there are several, else all tests do.
+    """
+    shares = ~times & ~np.isnan(squares).all(axis=1)
+    several = int(shares.sum()) >= _FEW_TESTS
+    pooled = max(_pooled(squares[shares] if several else squares), 1.0)
+    expected = np.full(len(squares), pooled)
+    if times.any():
+        expected[times] = 1 + _slope(squares[times], lever[times]) * lever[times]
+    return expected
+
+
+def _slope(squares: Floats, lever: Floats) -> float:
+    """c, and one standard error of it, at least 0, where squares average 1 + c · lever.
+
+    The deviation of a square is as large as its mean, so each counts 1 / mean² (the likelihood
+    equation of a gamma distribution with this mean). A path whose mean is more than two
+    deviations above that counts as if it were just there: it has days of its own. The standard
+    error is that over blocks: all paths may share what a day does to them.
+    """
+    heard = ~np.isnan(squares)
+    own = _trimmed_means(squares)
+    far = 1 + 2 * np.sqrt(2 / heard.sum(axis=1))
+    slope, found = max(float(np.median((own - 1) / lever)), 0.0), 0.0
+    for _ in range(_ROUNDS):
+        expected = 1 + slope * lever
+        counts = lever / expected**2
+        down = np.minimum(1, far * expected / np.maximum(own, 1))
+        found = float(counts @ (own * down - 1) / (counts @ lever))
+        slope = max(found, 0.0)
+    known = heard.any(axis=0)
+    of_block = (counts @ np.where(heard, squares * down[:, None] - 1, 0.0))[known]
+    return max(found + _standard_error(of_block / (counts * lever @ heard)[known]), 0.0)
+
+
 def _pooled(squares: Floats) -> float:
-    """The mean square of all tests of an endpoint and one standard error of it: a mean of so few
-    blocks may be too small, and then the endpoint would cry wolf."""
+    """The mean of all squares and one standard error of it: a mean of so few blocks may be too
+    small, and then the endpoint would cry wolf."""
     mean = float(_trimmed_means(squares.reshape(1, -1))[0])
     heard = squares[:, ~np.isnan(squares).all(axis=0)]
-    count = heard.shape[1]
+    return mean + (_standard_error(np.nanmean(heard, axis=0)) if heard.size else 0.0)
+
+
+def _standard_error(of_block: Floats) -> float:
+    """Of the mean over blocks, without the largest tenth; 0 where they are too few."""
+    count = len(of_block)
     if count < LEAST_BLOCKS:
-        return mean
-    of_block = np.sort(np.nanmean(heard, axis=0))[: count - int(count * _TRIMMED)]
-    return mean + float(of_block.std(ddof=1)) / math.sqrt(count)
+        return 0.0
+    kept = np.sort(of_block)[: count - int(count * _TRIMMED)]
+    return float(kept.std(ddof=1)) / math.sqrt(count)
 
 
-def _drawn_together(own: Floats, b: Ints, pooled: float) -> Floats:
-    """(g,) the mean square that a test is taken to have, at least that of all of them.
+def _drawn_together(own: Floats, b: Ints, expected: Floats) -> Floats:
+    """(g,) the mean square that a test is taken to have, at least what is expected of it.
 
-    A mean of b squares is off by a share of root 2 / b, even where nothing differs. Where the
-    means of an endpoint's tests vary no more than that, the one of all serves; the more they
-    do, the more each test's own counts (empirical Bayes, with moments). Few tests cannot tell.
+    A mean of b squares is off by a share of root 2 / b, even where it is what is expected. Where
+    the means of an endpoint's tests are off by no more than that, the expected ones serve; the
+    more they are, the more each test's own counts (empirical Bayes, with moments). Few tests
+    cannot tell.
     """
-    if len(own) < _FEW_TESTS or pooled <= 0:
-        alone: Floats = np.maximum(own * (1 + np.sqrt(2 / b)), pooled)
+    if len(own) < _FEW_TESTS:
+        alone: Floats = np.maximum(own * (1 + np.sqrt(2 / b)), expected)
         return alone
+    over = own / expected - 1
     chance = float(np.mean(2 / b))
-    beyond = max(float(np.var(own / pooled)) - chance, 0.0)
-    return np.maximum(pooled + (own - pooled) * beyond / (beyond + chance), pooled)
+    beyond = max(float(np.var(over)) - chance, 0.0)
+    return expected * (1 + np.maximum(over, 0) * beyond / (beyond + chance))
 
 
 def _typical(weight: Floats) -> float:

@@ -9,19 +9,19 @@ import numpy as np
 import pyarrow as pa
 
 from crisp import arrow, schema
-from crisp.anomaly.calibration import beta_binomial_tail
-from crisp.anomaly.counts import exact_tests
-from crisp.anomaly.inflation import (
+from crisp.anomaly.blocks import (
     DAY_US,
     Blocks,
     Deviates,
     blocks,
     comparable,
     count_deviates,
-    inflations,
     rank_deviates,
     together,
 )
+from crisp.anomaly.calibration import beta_binomial_tail
+from crisp.anomaly.counts import exact_tests
+from crisp.anomaly.inflation import inflations
 from crisp.anomaly.rank import LEAST_P, deflated, rank_tests, ranks
 from crisp.anomaly.sides import Sides, sides, topped_means
 from crisp.anomaly.vectors import Flags, Floats, Ints, Vectors
@@ -135,7 +135,7 @@ def _latency(reference: Vectors, today: Vectors, parts: Blocks) -> _Tests:
         (len(today), len(reference)),
         (now, then, now - then),
         rank_tests(ranks(np.zeros(len(value), np.int64), value, 1), of_day),
-        rank_deviates(ranks(zero, reference.latency_us, 1), parts.of_row, parts.count),
+        rank_deviates(zero, reference.latency_us, 1, parts, np.arange(len(reference))),
     )
 
 
@@ -161,7 +161,7 @@ def _abnormal(counts: AbnormalCounts, parts: Blocks) -> _Tests:
         (counts.n_test, counts.n_cal),
         (counts.k_test / counts.n_test, counts.k_cal / counts.n_cal, 0.0),
         np.clip(np.ravel(p), LEAST_P, 1),
-        Deviates(square=none, weight=none),
+        Deviates(square=none, weight=none, response=np.zeros(1)),
     )
 
 
@@ -225,7 +225,6 @@ def _times(both: Sides, parts: Blocks, timed: Flags, change: Floats) -> _Tests:
     group, groups = np.cumsum(timed) - 1, int(timed.sum())
     cells = timed[both.path]
     place, value, day = group[both.path[cells]], both.time_us[cells], both.of_day[cells]
-    row = both.row[cells]
     return _Tests(
         test="time",
         path_id=both.paths[timed],
@@ -235,9 +234,7 @@ def _times(both: Sides, parts: Blocks, timed: Flags, change: Floats) -> _Tests:
         before=topped_means(place[~day], value[~day], groups),
         change_us=change[timed],
         p=rank_tests(ranks(place, value, groups), day),
-        deviates=rank_deviates(
-            ranks(place[~day], value[~day], groups), parts.of_row[row[~day]], parts.count
-        ),
+        deviates=rank_deviates(place[~day], value[~day], groups, parts, both.row[cells][~day]),
     )
 
 

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crisp.anomaly.blocks import DAY_US
 from crisp.anomaly.fleet import over_fleet
-from crisp.anomaly.inflation import DAY_US
 from crisp.anomaly.vectors import OWN, Flags, Floats, Ints, Vectors
 from crisp.anomaly.windows import AbnormalCounts, shifts
 from crisp.options import AlertOptions

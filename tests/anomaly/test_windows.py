@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crisp import schema
+from crisp.anomaly.blocks import DAY_US
 from crisp.anomaly.changes import Row, changes_of_night
 from crisp.anomaly.fleet import numbers
-from crisp.anomaly.inflation import DAY_US
 from crisp.anomaly.windows import AbnormalCounts, shifts
 from crisp.options import AlertOptions
 from tests.anomaly.nights import DAYS, UNSCORED, Shape, compared, draw, shape, vectors
