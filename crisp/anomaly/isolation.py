@@ -17,6 +17,8 @@ _TREES = 64
 _SAMPLES = 128
 _MOST_ROWS = 2_048
 """Fit rows that the samples of the trees are drawn from, evenly over the time."""
+_MOST_CELLS = 2**24
+"""Of these rows, absent ones too: with very many columns there are fewer rows."""
 _ROWS_AT_ONCE = 1_024
 
 
@@ -111,7 +113,8 @@ def fit_isolation(rows: Encoded, seed: int) -> Isolation:
     n, d = rows.time_us.shape
     if not n:
         return _planted([], 0)
-    some = np.unique(np.linspace(0, n - 1, min(n, _MOST_ROWS)).astype(np.int64))
+    most = min(n, _MOST_ROWS, max(_SAMPLES, _MOST_CELLS // d))
+    some = np.unique(np.linspace(0, n - 1, most).astype(np.int64))
     x = dense_logs(rows.time_us[some], np.arange(d), d)
     samples = min(_SAMPLES, len(some))
     trees = min(_TREES, len(some))
