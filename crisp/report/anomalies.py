@@ -51,6 +51,8 @@ class Anomalies:
     """`schema.MODELS` of the newest models, perhaps without ``about`` and ``tensors``"""
     history: pa.Table
     """`HISTORY` of the last nights, this one included"""
+    calibration_needed: int
+    """traces that have to calibrate a model for its smallest p-value to make a trace abnormal"""
 
     def trimmed(self) -> Anomalies:
         """With as few rows of each endpoint as its page shows, in the order it shows them: of

@@ -48,6 +48,10 @@ class Night:
     """of these requests"""
     thin: Thin
     models: int
+    telling: int
+    """of these, models whose chances can be small enough to call a request abnormal"""
+    calibration_needed: int
+    """requests that have to calibrate a model for that"""
 
     @property
     def headline(self) -> str:
@@ -106,6 +110,8 @@ def night_of(
         endpoints=pc.count_distinct(shown["endpoint_id"]).as_py(),
         thin=Thin(endpoints=len(thin), named=tuple(thin[:_NAMED])),
         models=sum(row.model is not None for row in judged),
+        telling=sum(row.tells for row in judged),
+        calibration_needed=anomalies.calibration_needed,
     )
 
 

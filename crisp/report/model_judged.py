@@ -33,6 +33,28 @@ class Judged:
     note: str
     """how it was compared, or why not"""
     model: Mapping[str, Any] | None
+    changed: int
+    """changes of its calls, or of its requests as a whole, that are no chance"""
+    abnormal: int
+    """requests of those that are kept for its page"""
+    calibration_needed: int
+    """see `Anomalies`"""
+
+    @property
+    def tells(self) -> bool:
+        """Its chances can be small enough for a request to be abnormal; those of profile paper
+        have no floor."""
+        if self.model is None:
+            return False
+        enough = self.model["calibration_rows"] >= self.calibration_needed
+        return bool(enough or self.model["profile"] == "paper")
+
+    @property
+    def rank(self) -> int:
+        """How little there is to see: 0 changed, 1 abnormal requests, 2 nothing of both, 3 was not
+        compared, 4 has no model."""
+        found = (self.changed, self.abnormal, self.compared, self.model is not None)
+        return next((place for place, there in enumerate(found) if there), len(found))
 
     @property
     def smallest(self) -> str:
@@ -66,6 +88,8 @@ def judged_of(
 ) -> tuple[Judged, ...]:
     """Every endpoint of the fleet, in its order; ``daily`` is the mart."""
     compared = _compared(anomalies.shifts)
+    changed = _marked(anomalies.shifts, "changed")
+    abnormal = _marked(anomalies.scores, "abnormal")
     models = {row["endpoint_id"]: row for row in anomalies.models.to_pylist()}
     today = daily.filter(pc.equal(daily["day"].cast(pa.string()), anomalies.day))
     traces = dict(zip(*(today[n].to_pylist() for n in ("endpoint_id", "traces")), strict=True))
@@ -76,13 +100,17 @@ def judged_of(
             models.get(endpoint.endpoint_id),
             compared.get(endpoint.endpoint_id),
             traces.get(endpoint.endpoint_id, 0) if traces else None,
+            changed=changed.get(endpoint.endpoint_id, 0),
+            abnormal=abnormal.get(endpoint.endpoint_id, 0),
         )
         for endpoint in endpoints
     )
 
 
 def judged_data(judged: Sequence[Judged]) -> dict[str, Any]:
-    """The endpoints by column; what a model says is null where there is none."""
+    """The endpoints by column, in the order of `Judged.rank`, equal ones as they were; what a model
+    says is null where there is none, and abnormal where none could be found, by any chance."""
+    judged = sorted(judged, key=lambda row: row.rank)
     models = [row.model for row in judged]
     candidates = [each for row in judged for each in row.candidates]
     edges = [0]
@@ -94,6 +122,9 @@ def judged_data(judged: Sequence[Judged]) -> dict[str, Any]:
         "operation": [row.endpoint.operation for row in judged],
         "compared": [row.compared for row in judged],
         "missing": [row.missing for row in judged],
+        "changed": [row.changed for row in judged],
+        "abnormal": [row.abnormal if row.abnormal or row.tells else None for row in judged],
+        "rank": [row.rank for row in judged],
         "note": [row.note for row in judged],
         "smallest": [row.smallest for row in judged],
         "network": [row.network for row in judged],
@@ -129,12 +160,21 @@ def _compared(shifts: pa.Table) -> dict[int, tuple[int, int]]:
     }
 
 
+def _marked(table: pa.Table, flag: str) -> dict[int, int]:
+    """Rows with the flag by endpoint."""
+    counts = table.filter(table[flag])["endpoint_id"].value_counts().to_pylist()
+    return {row["values"]: row["counts"] for row in counts}
+
+
 def _judged(
     endpoint: Endpoint,
     anomalies: Anomalies,
     model: Mapping[str, Any] | None,
     compared: tuple[int, int] | None,
     today: int | None,
+    *,
+    changed: int,
+    abnormal: int,
 ) -> Judged:
     """``today`` are its traces of the day, None where the window does not hold that day."""
     lacks = compared is None and today is not None
@@ -155,6 +195,9 @@ def _judged(
         missing=missing,
         note=note,
         model=model,
+        changed=changed,
+        abnormal=abnormal,
+        calibration_needed=anomalies.calibration_needed,
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from crisp.report import units
 from crisp.report.anomalies import Anomalies
 from crisp.report.columns import Grouped, dicts, group
 from crisp.report.model_alerts import Alert
@@ -79,9 +80,7 @@ class EndpointAnomalies:
                 changes=changes,
                 abnormal=len(abnormal),
                 listed=len(listed),
-                requests=_requests(
-                    self.day, abnormal, listed, self.judged[number].model is not None
-                ),
+                requests=_requests(self.day, abnormal, listed, self.judged[number]),
                 search=f"{endpoint.service}::{endpoint.operation}",
             ),
             marks=_marks([*(alert.changes if alert and alert.is_open else ()), *changes], tree),
@@ -102,18 +101,28 @@ def endpoint_anomalies(
     )
 
 
-def _requests(day: str, abnormal: list[Any], listed: list[Any], judged: bool) -> str:
-    if not listed and judged:
-        return f"No request of {day} was abnormal, or nearly so."
-    if not listed:
+def _requests(day: str, abnormal: list[Any], listed: list[Any], judged: Judged) -> str:
+    if not listed and judged.model is None:
         return f"No request of {day} was scored: a model of the days before is needed."
     if not abnormal:
+        why = _too_few(judged)
+        if not listed:
+            return f"No request of {day} was abnormal{why or ', or nearly so'}."
         how = listed[0]["p_how"]
         made = f" How their chances were made: {how}." if how else ""
-        return f"No request of {day} was abnormal. These are the least normal of them.{made}"
+        return f"No request of {day} was abnormal{why}. These are the least normal of them.{made}"
     number = len(abnormal)
     words = "The most abnormal request" if number == 1 else f"The {number} most abnormal requests"
     return f"{words} of {day}: what each call took beyond what is expected of it."
+
+
+def _too_few(judged: Judged) -> str:
+    """Why no chance could be small enough for a request to be abnormal; '' where one could."""
+    if judged.model is None or judged.tells:
+        return ""
+    rows = units.count(judged.model["calibration_rows"])
+    needed = units.count(judged.calibration_needed)
+    return f", and none could be by its chance: {rows} requests calibrate it, it takes {needed}"
 
 
 def _marks(changes: Iterable[Change], tree: Tree) -> dict[str, Any]:

@@ -186,6 +186,7 @@ def night(
         scores=pa.Table.from_pylist(list(scores), schema=schema.SCORES),
         models=pa.Table.from_pylist(list(models), schema=pa.schema(light)),
         history=pa.Table.from_pylist(list(history), schema=HISTORY),
+        calibration_needed=999,
     )
 
 

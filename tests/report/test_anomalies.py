@@ -301,6 +301,52 @@ def test_an_endpoint_without_a_model_is_null_in_every_column(shop: Marts) -> Non
     )
 
 
+@pytest.mark.parametrize(
+    ("changes", "tells"),
+    [
+        ({"calibration_rows": 998}, False),
+        ({"calibration_rows": 999}, True),
+        ({"calibration_rows": 250, "profile": "paper"}, True),  # a density has no floor
+    ],
+)
+def test_999_traces_have_to_calibrate_a_model_for_1_in_1000(
+    shop: Marts, changes: dict[str, Any], tells: bool
+) -> None:
+    quiet = page_of(shop, night(models=(model(**changes),)))
+    assert (quiet.night.telling, quiet.night.models) == (int(tells), 1)
+    assert quiet.parts["judged"]["abnormal"] == [0 if tells else None]
+    by_a_new_path = page_of(shop, night(models=(model(**changes),), scores=(score(1),)))
+    assert by_a_new_path.parts["judged"]["abnormal"] == [1]
+
+
+def test_endpoints_with_something_to_see_are_judged_first(shop: Marts) -> None:
+    # 1 has no model, 2 is compared and quiet, 3 has abnormal requests, 4 changed, 5 has a model
+    # only, 6 changed too
+    fleet = [shop["fleet"].to_pylist()[0] | {"endpoint_id": i} for i in range(1, 7)]
+    marts = shop | {"fleet": pa.Table.from_pylist(fleet, schema=shop["fleet"].schema)}
+    made = [model(endpoint_id=i, serves=f"s{i}", candidates=None) for i in range(2, 7)]
+    made[3]["candidates"] = model()["candidates"]  # of 5
+    anomalies = night(
+        shifts=(
+            shift(endpoint_id=2, changed=False),
+            shift(endpoint_id=4),
+            shift(endpoint_id=4, path_id=12),
+            shift(endpoint_id=6),
+        ),
+        scores=(score(1, endpoint_id=3), score(2, endpoint_id=3), score(3, endpoint_id=4)),
+        models=tuple(made),
+    )
+    order = [e.endpoint_id for e in endpoints_of(marts["fleet"], {})]
+    changed = [i for i in order if i in {4, 6}]
+    found = page_of(marts, anomalies).parts["judged"]
+    served = [None if i == 1 else f"s{i}" for i in (*changed, 3, 2, 5, 1)]
+    assert found["serves"] == served
+    assert found["rank"] == [0, 0, 1, 2, 3, 4]
+    assert found["changed"] == [{4: 2, 6: 1}[i] for i in changed] + [0] * 4
+    assert found["abnormal"] == [{4: 1, 6: None}[i] for i in changed] + [2, None, None, None]
+    assert found["first"] == [0, 0, 0, 0, 0, 2, 2]
+
+
 def section_of(marts: Marts, anomalies: Anomalies) -> Any:
     found = page_of(marts, anomalies).endpoints
     (endpoint,) = endpoints_of(marts["fleet"], names_of(marts["endpoint_names"]))
@@ -347,10 +393,24 @@ def test_the_page_of_an_endpoint_says_what_its_requests_are(
 ) -> None:
     found = section_of(shop, night(scores=scores))
     if not scores:
-        judged = section_of(shop, night(models=(model(),))).section
+        judged = section_of(shop, night(models=(model(calibration_rows=999),))).section
         assert judged.requests == f"No request of {DAY} was abnormal, or nearly so."
     assert len(found.requests["requests"]["trace_id"]) == found.section.listed == listed
     assert found.section.requests == words
+
+
+@pytest.mark.parametrize(
+    ("scores", "after"),
+    [((), "."), ((score(1, abnormal=False, p_how=""),), ". These are the least normal of them.")],
+)
+def test_the_page_of_an_endpoint_says_when_too_few_traces_calibrate_it(
+    shop: Marts, scores: Any, after: str
+) -> None:
+    found = section_of(shop, night(scores=scores, models=(model(),))).section
+    assert found.requests == (
+        f"No request of {DAY} was abnormal, and none could be by its chance: "
+        f"250 requests calibrate it, it takes 999{after}"
+    )
 
 
 def test_the_fleet_names_open_alerts_only(shop: Marts) -> None:

@@ -150,6 +150,7 @@ def test_alerts_are_searched_filtered_and_put_in_order(
     expect(page.locator("#judged-table tbody tr:not(.details)")).to_have_count(1)
     expect(page.get_by_text("No firing alert matches.")).to_be_visible()
     page.locator("#search").fill("")
+    expect(page.locator("details[data-status=silenced]")).not_to_have_attribute("open", "")
     page.locator("#severity").select_option("warning")
     expect(page.locator(f"[data-status=firing] {CARDS}")).to_have_count(3)
     page.locator("#sort").select_option("nights")
@@ -167,6 +168,30 @@ def test_alerts_are_searched_filtered_and_put_in_order(
     page.locator("#service").select_option("")
     page.locator("#status").select_option("resolved")
     expect(page.locator("details[data-status=resolved]")).to_have_attribute("open", "")
+
+
+def test_a_silenced_alert_is_seen_when_its_service_has_no_other(
+    page: Page, hostile: Marts, tmp_path: Path
+) -> None:
+    page.goto(written(hostile, tmp_path, hostile_night()).as_uri())
+    service, cards = page.locator("#service"), page.locator(CARDS)
+    silenced = page.locator("details[data-status=silenced]")
+    resolved = page.locator("details[data-status=resolved]")
+    service.select_option("emoji \U0001f525 [svc (")
+    expect(cards).to_have_count(1)
+    expect(silenced.locator(CARDS)).to_have_count(1)
+    expect(resolved).not_to_have_attribute("open", "")
+    page.reload()
+    expect(silenced).to_have_attribute("open", "")
+    service.select_option("")
+    expect(silenced).not_to_have_attribute("open", "")
+    resolved.locator("summary").click()  # what a person opened stays open
+    service.select_option("emoji \U0001f525 [svc (")
+    service.select_option("")
+    expect(resolved).to_have_attribute("open", "")
+    expect(silenced).not_to_have_attribute("open", "")
+    page.locator("#severity").select_option("critical")  # some of these fire
+    expect(silenced).not_to_have_attribute("open", "")
 
 
 @pytest.mark.slow

@@ -60,7 +60,8 @@ export function showAnomalies(data: AnomaliesData): void {
   const draw = (): void => {
     const filter = current();
     const shown = alertsShown(data.alerts, filter);
-    showCards(shown, filter);
+    const firing = shown.some((row) => at(data.alerts, row).status === "firing");
+    showCards(shown, (status) => unfolds(status, firing, filter));
     showTheseRequests(matching(entries, filter));
     showTheseEndpoints(matching(endpoints, filter));
     byId("count").textContent = `${count(shown.length)} of ${count(data.alerts.length)} alerts`;
@@ -75,6 +76,9 @@ export function showAnomalies(data: AnomaliesData): void {
     choose(chosen.sort, asked.sort);
     draw();
   };
+  for (const folded of groups()) {
+    folded.querySelector("summary")?.addEventListener("click", () => delete folded.dataset.unfolded);
+  }
   search.addEventListener("input", draw);
   for (const control of [service.control, ...Object.values(chosen)]) control?.addEventListener("change", draw);
   addEventListener("hashchange", restore);
@@ -127,8 +131,15 @@ function namedRows(lists: { service: string[]; operation: string[] }): Named[] {
   return lists.service.map((service, i) => ({ service, operation: at(lists.operation, i) }));
 }
 
-/** Put the cards into order, hide the others, and unfold what a filter asks for. */
-function showCards(shown: number[], filter: AlertFilter): void {
+/** Whether a folded group with alerts of this status that match is unfolded: for whoever looks for
+ * something by name or asks for the status, and where all else of the filter leaves nothing firing. */
+export function unfolds(status: string, firing: boolean, filter: AlertFilter): boolean {
+  const narrowed = filter.service !== null || filter.severity !== null;
+  return filter.search.trim() !== "" || filter.status === status || (narrowed && !firing);
+}
+
+/** Put the cards into order, hide the others, and unfold the groups that are asked for. */
+function showCards(shown: number[], asked: (status: string) => boolean): void {
   const place = new Map(shown.map((row, i) => [row, i]));
   for (const list of document.querySelectorAll<HTMLElement>(".alerts")) {
     const cards = [...list.querySelectorAll<HTMLElement>(":scope > article")];
@@ -142,8 +153,24 @@ function showCards(shown: number[], filter: AlertFilter): void {
     const folded = list.closest("details");
     if (!folded) continue;
     folded.querySelector(".matching")?.replaceChildren(count(visible.length));
-    if (visible.length && (filter.search || filter.status === folded.dataset.status)) folded.open = true;
+    unfold(folded, visible.length > 0 && asked(folded.dataset.status ?? ""));
   }
+}
+
+/** Open a group; once that is no longer asked for, it is folded as it was, but one that a person
+ * opened or folded since stays as they left it. */
+function unfold(folded: HTMLDetailsElement, asked: boolean): void {
+  if (asked && !folded.open) {
+    folded.open = true;
+    folded.dataset.unfolded = "";
+  } else if (!asked && folded.dataset.unfolded !== undefined) {
+    folded.open = false;
+    delete folded.dataset.unfolded;
+  }
+}
+
+function groups(): NodeListOf<HTMLDetailsElement> {
+  return document.querySelectorAll<HTMLDetailsElement>("details[data-status]");
 }
 
 /** A select that pages without alerts do not have. */

@@ -7,6 +7,8 @@ import { count, share } from "./units.js";
 
 type Perhaps<T> = (T | null)[];
 
+const NOT_COMPARED = 3;
+
 /** One entry per endpoint in every list; null where it has no model. */
 export interface JudgedData {
   page: string[];
@@ -14,6 +16,12 @@ export interface JudgedData {
   operation: string[];
   compared: number[];
   missing: number[];
+  /** Changes that are no chance. */
+  changed: number[];
+  /** Abnormal requests; null where its chances cannot be so small. */
+  abnormal: Perhaps<number>;
+  /** 0 to 4: the lower, the more there is to see; from 3 on it was not compared. Ascends. */
+  rank: number[];
   note: string[];
   smallest: string[];
   network: string[];
@@ -42,7 +50,7 @@ export function showJudged(place: HTMLElement, data: JudgedData): (rows: number[
   const grid = createGrid<number>(place, {
     columns: columns(data),
     order: { key: "", descending: false },
-    page: 25,
+    page: rowsAtFirst(data.rank),
     empty: "None of the endpoints match.",
     rowKey: String,
     details: (row) => details(data, row),
@@ -51,6 +59,11 @@ export function showJudged(place: HTMLElement, data: JudgedData): (rows: number[
   return (rows) => {
     grid.show(rows);
   };
+}
+
+/** As many rows as have something to see, but between 10 and 25; all others are one click away. */
+export function rowsAtFirst(rank: number[]): number {
+  return Math.max(10, Math.min(25, rank.filter((value) => value < NOT_COMPARED).length));
 }
 
 function columns(data: JudgedData): Column<number>[] {
@@ -66,6 +79,8 @@ function columns(data: JudgedData): Column<number>[] {
         name(at(data.service, row), "service"),
       ],
     },
+    number("changed", "Changed", "its calls, or its requests as a whole, that changed by more than chance", data.changed, count),
+    number("abnormal", "Abnormal", "requests of the day, at most 20; – where too few requests calibrate it for any to be called so by chance", data.abnormal, count),
     {
       key: "serves",
       title: "Score that serves",
@@ -75,17 +90,7 @@ function columns(data: JudgedData): Column<number>[] {
       cell: (row) => [at(data.serves, row) ?? "no model"],
     },
     { ...number("compared", "Compared", "traces of the day that were compared with those of the days before", data.compared, count), optional: true },
-    number("fitted", "Fitted", "traces that it learnt from what is normal, the earliest", data.fit_rows, count),
     number("calibrated", "Calibrated", "traces that p-values come from, the latest", data.calibration_rows, count),
-    {
-      key: "smallest",
-      title: "Smallest chance",
-      hint: "that so many calibrated traces can tell",
-      numeric: true,
-      optional: true,
-      by: (row) => at(data.calibration_rows, row),
-      cell: (row) => [at(data.smallest, row)],
-    },
     number("wrong", "False positives", "share of untouched held-out traces that the score calls abnormal", data.false_positive_rate, share),
     { ...number("new", "New paths", "chance that a normal request has a call path never seen before", data.new_path_rate, share), optional: true },
     { ...number("drift", "Drift", "how much the traces have changed since the network was trained, 100 % for wholly", data.drift, share), optional: true },
@@ -111,6 +116,7 @@ function details(data: JudgedData, row: number): Child[] {
   }
   const facts = [
     `Days ${at(data.first_day, row) ?? ""} to ${at(data.last_day, row) ?? ""}: ${count(at(data.traces, row))} traces, of which ${count(at(data.fit_rows, row))} fitted, ${count(at(data.gate_rows, row))} chose the score, ${count(at(data.calibration_rows, row))} calibrated.`,
+    `Smallest chance that so many can tell: ${at(data.smallest, row)}.`,
     `${count(at(data.paths, row))} call paths in ${count(at(data.columns, row))} columns (${at(data.features, row) ?? ""}), profile ${at(data.profile, row) ?? ""}.`,
     `Network: ${at(data.network, row)}.`,
   ];

@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 
-import { type Alert, type AlertFilter, alertsShown, parseAlertFilter } from "../src/anomalies.js";
+import { type Alert, type AlertFilter, alertsShown, parseAlertFilter, unfolds } from "../src/anomalies.js";
 import { facts } from "../src/flame.js";
 import { sums } from "../src/calls.js";
+import { rowsAtFirst } from "../src/judged.js";
 import { markOf } from "../src/marks.js";
 import { SHOP } from "./shop.js";
 
@@ -38,6 +39,24 @@ test("alerts are put in order, equal ones keep theirs", () => {
   expect(by("nights")).toEqual([2, 0, 1]);
   expect(by("name")).toEqual([2, 0, 1]);
   expect(by("unheard of")).toEqual([0, 1, 2]);
+});
+
+test("what is not firing is unfolded for whoever looks for it, or where nothing else is left", () => {
+  const cart = { ...ALL, service: "cart" };
+  expect(unfolds("silenced", false, cart)).toBe(true);
+  expect(unfolds("silenced", true, cart)).toBe(false);
+  expect(unfolds("resolved", false, { ...ALL, severity: "info" })).toBe(true);
+  expect(unfolds("silenced", true, { ...ALL, search: "add" })).toBe(true);
+  expect(unfolds("silenced", true, { ...ALL, status: "silenced" })).toBe(true);
+  expect(unfolds("resolved", true, { ...ALL, status: "silenced" })).toBe(false);
+  expect(unfolds("silenced", false, { ...ALL, search: " ", sort: "name" })).toBe(false); // no filter
+});
+
+test("the table of endpoints begins with those that have something to see", () => {
+  expect(rowsAtFirst([])).toBe(10);
+  expect(rowsAtFirst([0, 2, 3, 4, 4])).toBe(10);
+  expect(rowsAtFirst([...Array<number>(17).fill(2), ...Array<number>(200).fill(3)])).toBe(17);
+  expect(rowsAtFirst(Array<number>(100).fill(2))).toBe(25);
 });
 
 test("an address says what to show", () => {
