@@ -26,7 +26,8 @@ class FetchError(CrispError):
 
 
 class DeliveryError(CrispError):
-    """A receiver of alerts is away or refuses; what it did not take is kept for the next run."""
+    """A receiver of alerts is away or refuses, and what it did not take is kept for the next run,
+    or what it was told is no longer known."""
 
 
 class LakeError(CrispError):

@@ -63,8 +63,8 @@ def deliver(
     ``-`` all events of the night are written each time, for a script that reads them.
 
     Raises:
-        DeliveryError: the receiver did not take everything; what is left goes out with the
-            next run.
+        DeliveryError: the receiver did not take everything, and what is left goes out with the
+            next run; or the file of what it was told is damaged.
         ConfigError: the sink's token cannot be read.
     """
     events = events_of(alerts, day, links)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from crisp.anomaly.messages import Event
+from crisp.errors import DeliveryError
 from crisp.locations import Location, is_url, join, plain
 from crisp.store.files import Files
 from crisp.store.local import Folders
@@ -23,6 +24,10 @@ from crisp.store.objects import Objects
 
 FOLDER = "delivery"
 _REMEMBERED_DAYS = 90
+_READ = frozenset(
+    ("id", "alert_id", "status", "severity", "day", "silence", "service", "operation", "since")
+)
+"""Fields of an event that are read here and by `crisp.anomaly.messages.end_of`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,6 +112,20 @@ def _lasting(acknowledged: Mapping[str, str], day: str) -> dict[str, str]:
     return {i: when for i, when in acknowledged.items() if i.partition("-")[0] not in gone}
 
 
+def _outbox(found: Any) -> Outbox:
+    """What a file held. Raises ValueError where that is no outbox."""
+    kinds = {"acknowledged": dict, "told": dict, "pending": list}
+    if not isinstance(found, dict) or not found.keys() <= kinds.keys():
+        raise ValueError("no outbox")
+    whole = {name: found.get(name, kind()) for name, kind in kinds.items()}
+    if not all(isinstance(whole[name], kind) for name, kind in kinds.items()):
+        raise ValueError("a part of another kind")
+    events = [*whole["told"].values(), *whole["pending"]]
+    if not all(isinstance(event, dict) and event.keys() >= _READ for event in events):
+        raise ValueError("no event")
+    return Outbox(**(whole | {"pending": tuple(whole["pending"])}))
+
+
 class Shelf:
     """The file of one outbox, held by one run at a time."""
 
@@ -114,11 +133,18 @@ class Shelf:
         self._files, self._file = files, file
 
     def read(self) -> Outbox:
-        """The outbox; an empty one at first."""
-        text = self._files.texts([self._file]).get(self._file)
-        empty: dict[str, Any] = {"acknowledged": {}, "told": {}, "pending": []}
-        found = empty | (json.loads(text) if text else {})
-        return Outbox(**(found | {"pending": tuple(found["pending"])}))
+        """The outbox; an empty one at first.
+
+        Raises:
+            DeliveryError: the file is damaged, so nobody knows what the receiver has heard.
+        """
+        try:
+            text = self._files.texts([self._file]).get(self._file)
+            return _outbox({} if text is None else json.loads(text))
+        except ValueError as error:
+            raise DeliveryError(
+                f"{self._file}: damaged; remove it, then alerts that fire are told once more"
+            ) from error
 
     def write(self, box: Outbox) -> None:
         """Replace it in one step."""

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow.parquet as pq
+import pytest
 
 from crisp import store
 from crisp.anomaly.delivery import Delivered
+from crisp.anomaly.outbox import FOLDER
 from crisp.anomaly.sinks import Sink
 from crisp.pipeline.deliver import Round, deliver_night
 from crisp.pipeline.places import places
@@ -74,6 +76,36 @@ def test_a_receiver_that_fails_does_not_hold_up_another_nor_hide_what_it_took(
     done = told(tmp_path, judged(tmp_path, 5, alert()), bad, good)
     assert done.told == ((good.shown, Delivered(1, 0)),)
     assert len(done.problems) == 1
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b'{"acknowledged": {}, "pending": [{"id"', id="cut off"),
+        pytest.param(b"\xff\xfe", id="no text"),
+        pytest.param(b"[]", id="a list"),
+        pytest.param(b'{"acknowledged": []}', id="a part of another kind"),
+        pytest.param(b'{"of": "another program"}', id="other parts"),
+        pytest.param(b'{"pending": [{"id": "a"}]}', id="half an event"),
+    ],
+)
+def test_damaged_notes_of_a_receiver_are_one_line_and_hold_up_nobody_else(
+    tmp_path: Path, damaged: bytes
+) -> None:
+    one, two = (Sink(target=str(tmp_path / name), kind="lines") for name in ("a", "b"))
+    day = judged(tmp_path, 5, alert())
+    told(tmp_path, day, one, two)
+    notes = tmp_path / FOLDER / f"{one.key}.json"
+    notes.write_bytes(damaged)
+    done = told(tmp_path, day, one, two)
+    assert done.told == ((two.shown, Delivered(0, 1)),)
+    assert done.problems == (
+        f"{notes}: damaged; remove it, then alerts that fire are told once more",
+    )
+    assert notes.read_bytes() == damaged
+    notes.unlink()
+    assert told(tmp_path, day, one).told == ((one.shown, Delivered(1, 0)),)
 
 
 def test_nobody_is_told_of_a_night_that_is_not_the_newest(tmp_path: Path) -> None:
