@@ -31,11 +31,16 @@ def conformal_words(p: Floats, calibration: int, alpha: float) -> list[str]:
     """(n,) how each p-value came about. Those that are as small as p can be say so where that
     is above ``alpha``, and how many calibration traces would be enough."""
     words = f"conformal, {calibration:,} traces"
-    needed = math.ceil(1 / alpha - 1e-9) - 1
+    needed = least_calibration(alpha)
     if calibration >= needed:
         return [words] * len(p)
     at_floor = f"{words}, at its floor: {alpha:g} needs {needed:,}"
     return [at_floor if low else words for low in (p * (calibration + 1) < 1.5).tolist()]
+
+
+def least_calibration(alpha: float) -> int:
+    """Calibration traces with which the smallest conformal p-value is at most ``alpha``."""
+    return math.ceil(1 / alpha - 1e-9) - 1
 
 
 def density_p(calibration: Floats, scores: Floats) -> Floats:

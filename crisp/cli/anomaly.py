@@ -168,10 +168,16 @@ def score(
             where.lake, where.models, where.scores, day, made, options, model_day=model_day
         )
     seconds = round(time.time() - began, 3)
+    unsaid = (
+        f" ({done.unsaid:,} of {done.endpoints_unsaid:,} endpoints could not be by their p-value,"
+        f" which takes {done.calibration_needed:,} calibration traces)"
+        if done.unsaid
+        else ""
+    )
     text = (
         f"{where.scores}: {day} judged by the models to {done.model_day}: {done.endpoints:,}"
-        f" endpoints, {done.traces:,} traces, {done.abnormal:,} of them abnormal; endpoints that"
-        f" changed: {done.changed:,}, without a model: {done.unjudged:,}; {seconds:.1f} s"
+        f" endpoints, {done.traces:,} traces, {done.abnormal:,} of them abnormal{unsaid}; endpoints"
+        f" that changed: {done.changed:,}, without a model: {done.unjudged:,}; {seconds:.1f} s"
         if done.model_day
         else f"{where.scores}: nothing judged, there are no models of a day before {day}; run crisp"
         " train first"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from datetime import date, timedelta
 
 import pyarrow as pa
 
 from crisp import arrow, schema, store
+from crisp.anomaly.calibration import least_calibration
 from crisp.locations import Location
-from crisp.options import AlertOptions
+from crisp.options import AlertOptions, TrainOptions
 from crisp.pipeline.cells import Wanted, read_rows
 from crisp.pipeline.places import Places
 from crisp.report.anomalies import HISTORY, STRIP_NIGHTS, Anomalies
@@ -30,6 +32,7 @@ def load_anomalies(where: Places, day: str) -> Anomalies | None:
     scored = night in readable(where.scores)
     used = str(store.run_record(where.scores, night)["model_day"]) if scored else ""
     known = used in readable(where.models)
+    trained = store.run_record(where.models, used)["options"] if known else asdict(TrainOptions())
     return Anomalies(
         day=night,
         nights=tuple(nights),
@@ -47,6 +50,7 @@ def load_anomalies(where: Places, day: str) -> Anomalies | None:
         ),
         models=(of_night(where.models, used, "models", _BRIEF) if known else _BRIEF.empty_table()),
         history=history(where.alerts, nights, HISTORY),
+        calibration_needed=least_calibration(trained["alpha"]),
     ).trimmed()
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from crisp import __version__, arrow, schema, store
 from crisp.anomaly import vocabulary
-from crisp.anomaly.calibration import Calibration
+from crisp.anomaly.calibration import Calibration, least_calibration
 from crisp.anomaly.endpoint import EndpointModel
 from crisp.anomaly.fleet import over_fleet
 from crisp.anomaly.vectors import Ints, Vectors
@@ -51,6 +51,13 @@ class ScoredNight:
     traces: int
     """scored"""
     abnormal: int
+    unsaid: int
+    """of the traces, those of which no p-value can be as small as alpha, since too few traces
+    calibrate it: only a path never seen may make them abnormal"""
+    endpoints_unsaid: int
+    """endpoints of these"""
+    calibration_needed: int
+    """traces that it takes; 0 where nothing was judged"""
     changed: int
     """endpoints"""
 
@@ -85,7 +92,8 @@ def score(
         tables: dict[str, Table] = {
             name: engine.table(table.empty_table()) for name, table in _NIGHT.items()
         }
-        total = 0
+        total = needed = 0
+        files: tuple[str, ...] = ()
         if used:
             about = store.run_record(models, used, fitted[used])["options"]
             shards = endpoint_shards(
@@ -102,13 +110,17 @@ def score(
             step = partial(score_shard, models=files, options=options)
             tables = engine.map(shards, step, _NIGHT | {"unjudged": _UNJUDGED})
             total = _count(engine, tables.pop("unjudged"))
+            needed = least_calibration(about["alpha"])
         found = over_fleet(engine.collect(tables["shifts"]), options)
         tables["shifts"] = engine.table(found)
         version = join(folder, day)
         for name, table in tables.items():
             engine.write(table, join(version, name), _ORDER[name])
         written = engine.read(store.written(join(version, "scores")), _BRIEF)
-        counts = engine.collect(engine.sql(_COUNTED, _COUNTS, scores=written)).to_pylist()[0]
+        by = engine.table(read_rows(files, _CALIBRATED))
+        query = _COUNTED.format(needed=needed)
+        counted = engine.sql(query, _COUNTS, scores=written, models=by)
+        counts = engine.collect(counted).to_pylist()[0]
         record = {
             "crisp_version": __version__,
             "days": [day],
@@ -123,7 +135,12 @@ def score(
             if row["changed"]
         }
         result = ScoredNight(
-            day=day, model_day=used, unjudged=total, changed=len(changed), **counts
+            day=day,
+            model_day=used,
+            unjudged=total,
+            changed=len(changed),
+            calibration_needed=needed,
+            **counts,
         )
         store.commit(scores, day, version, {**record, "counts": asdict(result)})
     return result
@@ -144,13 +161,26 @@ def _check_whole(
 _ENDPOINT = pa.schema([schema.MODELS.field("endpoint_id")])
 _UNJUDGED = pa.schema([("endpoint_id", pa.int64())])
 _BRIEF = pa.schema([schema.SCORES.field(name) for name in ("endpoint_id", "abnormal")])
-_COUNTS = pa.schema([(name, pa.int64()) for name in ("endpoints", "traces", "abnormal")])
+_CALIBRATED = pa.schema(
+    [schema.MODELS.field(name) for name in ("endpoint_id", "profile", "calibration_rows")]
+)
+_COUNTS = pa.schema(
+    [
+        (name, pa.int64())
+        for name in ("endpoints", "traces", "abnormal", "unsaid", "endpoints_unsaid")
+    ]
+)
 _COUNTED = """
 SELECT
-    count(DISTINCT endpoint_id) AS endpoints, count(*) AS traces,
-    coalesce(sum(CASE WHEN abnormal THEN 1 ELSE 0 END), 0) AS abnormal
-FROM scores
+    count(DISTINCT s.endpoint_id) AS endpoints, count(*) AS traces,
+    coalesce(sum(CASE WHEN s.abnormal THEN 1 ELSE 0 END), 0) AS abnormal,
+    count(few.endpoint_id) AS unsaid, count(DISTINCT few.endpoint_id) AS endpoints_unsaid
+FROM scores AS s
+LEFT JOIN (
+    SELECT endpoint_id FROM models WHERE calibration_rows < {needed} AND profile <> 'paper'
+) AS few ON few.endpoint_id = s.endpoint_id
 """
+"""The p-values of profile paper have no floor."""
 _ROWS = pa.schema([("rows", pa.int64())])
 
 

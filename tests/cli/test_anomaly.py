@@ -80,6 +80,9 @@ def test_train_says_what_serves(out: Path, trained: dict[str, object]) -> None:
 def test_score_takes_the_newest_day_and_the_models_before_it(out: Path, scored: str) -> None:
     assert f"{DAYS[2]} judged by the models to {DAYS[1]}" in scored
     assert "changed: 1," in scored
+    # a quarter of 800 traces calibrates the one endpoint
+    few = "of 1 endpoints could not be by their p-value, which takes 999 calibration traces)"
+    assert few in scored
 
 
 def test_alert_is_written_as_lines_and_told_by_the_exit_code(out: Path, scored: str) -> None:
@@ -127,6 +130,19 @@ def test_receiver_that_is_away_is_an_error_that_keeps_the_alert(out: Path, score
     assert done.returncode == 1
     assert "1 of 1 new events wait for the next run" in done.stderr
     assert "secret" not in done.stderr
+
+
+def test_damaged_notes_of_a_receiver_are_one_line(out: Path, scored: str, tmp_path: Path) -> None:
+    lines = tmp_path / "alerts.jsonl"
+    said("alert", out, "--lines", lines)
+    notes = max((out / "delivery").glob("lines-*.json"), key=lambda file: file.stat().st_mtime_ns)
+    notes.write_text("{", encoding="utf-8")
+    done = crisp("alert", out, "--lines", lines)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert f"{notes}: damaged; remove it" in done.stderr
+    notes.unlink()
+    assert f"told {lines}: 1 new" in said("alert", out, "--lines", lines)
 
 
 HIDDEN = """

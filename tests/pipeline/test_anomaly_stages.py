@@ -141,6 +141,21 @@ def test_every_trace_with_a_model_is_scored_and_changes_add_up(nights: Nights) -
         assert (row["p"] is None) or 0 < row["p"] <= 1
 
 
+def test_traces_that_too_few_calibrate_to_be_abnormal_are_counted(
+    nights: Nights, tmp_path: Path
+) -> None:
+    copied = Nights(Path(shutil.copytree(nights.out, tmp_path / "out")))
+    copied.train(4, replace(PLAIN, alpha=0.005))
+    night = copied.score(5)
+    models = rows(copied.where.models, "models", str(november(4)))
+    few = {row["endpoint_id"] for row in models if row["calibration_rows"] < 199}  # 1 / 200
+    scored = [row["endpoint_id"] for row in rows(copied.where.scores, "scores", str(november(5)))]
+    assert night.calibration_needed == 199
+    assert night.unsaid == sum(endpoint in few for endpoint in scored)
+    assert night.endpoints_unsaid == len(few & set(scored))
+    assert 0 < night.unsaid < night.traces
+
+
 def test_changes_of_paths_add_up_to_the_change_of_mean_latency(nights: Nights) -> None:
     by_endpoint: dict[int, dict[int, float]] = {}
     latency: dict[int, float] = {}
@@ -208,6 +223,9 @@ def test_first_night_judges_nothing_and_says_so(tmp_path: Path) -> None:
         unjudged=0,
         traces=0,
         abnormal=0,
+        unsaid=0,
+        endpoints_unsaid=0,
+        calibration_needed=0,
         changed=0,
     )
     night = first.alert(1)
