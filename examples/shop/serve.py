@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         port=asked.port,
         log_level="warning",
         timeout_graceful_shutdown=2,
+        timeout_keep_alive=30,  # clients let go after 5 s: who ends first must not be chance
     )
     if provider is not None:
         provider.shutdown()
