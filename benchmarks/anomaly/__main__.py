@@ -13,12 +13,13 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from benchmarks.anomaly import detection, fault_tables, faults, nulls, slowdown, speed
+from benchmarks.anomaly import detection, fault_tables, faults, nulls, power, slowdown, speed, tails
 from crisp.options import AlertOptions
 
 ROOT = Path(__file__).parent.parent.parent
 DATA = ROOT.parent / "shared" / "data" / "nezha_online_boutique"
 METHODS = "latency,excess,pattern,pca,isolation,mean z²,node count,hurdle,paper,default"
+_PARTS = ["rates", "nights", "found", "tails", "power"]
 
 _Result = tuple[Sequence[Any], list[str]]
 
@@ -56,7 +57,9 @@ def _arguments() -> argparse.Namespace:
     add("--endpoints", type=int, default=5_000, help="P4: endpoints of the fleet")
     add("--nights", type=int, default=200, help="P4")
     add("--noise", type=_names, default=list(nulls.NOISES), help="P4: of iid,days,bursts")
-    add("--parts", type=_names, default=["rates", "nights", "found"], help="P4: what of it")
+    add(
+        "--parts", type=_names, default=["rates", "nights", "found", "power"], help="P4: what of it"
+    )
     add("--held-out", type=int, default=20, help="P4: endpoints whose rates are measured")
     add("--json", type=Path, help="file for all figures")
     return parser.parse_args()
@@ -111,6 +114,7 @@ def _p4(options: argparse.Namespace) -> _Result:
     rates: list[nulls.Rate] = []
     nights: list[nulls.Nights] = []
     found: list[nulls.Discovery] = []
+    ends: list[tails.Tail] = []
     for noise in options.noise:
         if "rates" in options.parts:
             rates += nulls.rates(noise, options.methods, options.held_out, 6_000, options.threads)
@@ -118,7 +122,11 @@ def _p4(options: argparse.Namespace) -> _Result:
             nights.append(nulls.nights(noise, nights=options.nights, **fleet))
         if "found" in options.parts:
             found.append(nulls.discovery(noise, **fleet))
-    return [*rates, *nights, *found], nulls.tables(rates, nights, found)
+        if "tails" in options.parts:
+            ends.append(tails.tail(noise, **fleet))
+    powers = power.power(AlertOptions()) if "power" in options.parts else []
+    shown = [*nulls.tables(rates, nights, found), *tails.tables(ends), *power.tables(powers)]
+    return [*rates, *nights, *found, *ends, *powers], shown
 
 
 def _speed(options: argparse.Namespace) -> _Result:

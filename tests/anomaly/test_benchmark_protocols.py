@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.anomaly import measures
+from benchmarks.anomaly import measures, power, tails
 from benchmarks.anomaly.__main__ import main
 from benchmarks.anomaly.boutique import Boutique, Label, read_labels
 from benchmarks.anomaly.faults import window_level
@@ -170,3 +170,16 @@ def test_the_command_prints_tables_and_writes_figures(
     rows = json.loads(target.read_text(encoding="utf-8"))["P1"]
     assert [row["method"] for row in rows] == ["pattern", "node count"]
     assert all(0 <= value <= 1 for row in rows for value in row["auc"].values())
+
+
+def test_power_is_all_where_days_are_alike_and_nothing_where_they_differ_by_half() -> None:
+    alike = power.of(0.0, 0.3, 2, AlertOptions())
+    assert (alike.found, alike.named_first) == (1.0, 1.0)
+    assert power.of(0.5, 0.3, 2, AlertOptions()).found == 0
+
+
+def test_tails_count_all_paths_that_were_timed() -> None:
+    found = tails.tail("iid", endpoints=3, traces=200, options=AlertOptions())
+    assert 20 <= found.tests <= 3 * PATHS
+    assert found.smallest > 1e-5  # one in 4,000 such runs, at most
+    assert found.factors[1e-5] == 0
