@@ -151,8 +151,10 @@ def test_a_run_that_is_told_to_stop_stops_and_leaves_no_process(
     with start(traces["old"], out) as process:
         try:
             until(lambda: len(_workers(process.pid)) == 2)
+            os.kill(process.pid, signal.SIGSTOP)  # or it might be done before it is told
             time.sleep(0.3)  # Python itself is not quiet when interrupted while it starts
             os.killpg(process.pid, how)
+            os.kill(process.pid, signal.SIGCONT)
             _, errors = process.communicate(timeout=10)
             until(lambda: not in_session(process.pid))
         finally:
