@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from crisp import units
 
 Row = Mapping[str, Any]
 
@@ -71,7 +72,7 @@ def described(row: Row) -> str:
         "failed": f"{shares} of requests fail",
         "abnormal": f"{shares} of requests are abnormal",
     }
-    return f"{brief(row['name'])}: {what[test]}, {chance(row['q'])} by chance"
+    return f"{brief(row['name'])}: {what[test]}, {units.chance(row['q'])} by chance"
 
 
 def _latency(change_us: float, before_us: float, paths: Sequence[Row]) -> str:
@@ -112,26 +113,9 @@ def brief(name: str) -> str:
     return f"{text[: _LONGEST - end - 1]}…{text[-end:]}"
 
 
-def chance(p: float) -> str:
-    """A probability as odds of two digits: ``1 in 45``, ``1 in 10 million``."""
-    if p > 0.5:
-        return "more often than not"
-    if p < 1e-12:
-        return "less than 1 in a trillion"
-    scale = 10 ** max(0, math.floor(math.log10(1 / p)) - 1)
-    odds = math.floor(1 / p / scale + 0.5) * scale
-    for unit, word in ((10**12, "trillion"), (10**9, "billion"), (10**6, "million")):
-        if odds >= unit:
-            return f"1 in {odds / unit:g} {word}"
-    return f"1 in {odds:,}"
-
-
 def _exactly(share: float) -> str:
-    """A share with one decimal; what is not quite nothing or all is told from it."""
-    text = f"{100 * share:.1f}".removesuffix(".0")
-    if text == "0" and share > 0:
-        return "<0.1 %"
-    return ">99.9 %" if text == "100" and share < 1 else f"{text} %"
+    """As `units.share`, without a decimal that says nothing."""
+    return units.share(share).replace(".0 %", " %")
 
 
 def percent(share: float) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from crisp.report.units import count, micros
+from crisp.units import count, micros
 
 WIDTH, HEIGHT = 320, 110
 _BEFORE_ONE = 0.5  # where zero lies on the logarithmic axis

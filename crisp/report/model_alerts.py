@@ -9,8 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crisp import arrow
-from crisp.report import units
+from crisp import arrow, units
 from crisp.report.anomalies import Anomalies
 from crisp.report.columns import hex_id
 from crisp.report.model_fleet import Endpoint

@@ -7,7 +7,7 @@ from typing import Any
 
 from crisp.report.columns import Rows
 from crisp.report.paths import Tree
-from crisp.report.units import count, micros, share
+from crisp.units import count, micros, share
 
 _COLUMNS = ("traces", "own", "propagated", "stopped", "stopped_us", "failed_us")
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from crisp.report.columns import Grouped, dicts, group, hex_id, rows_of
 from crisp.report.model import THIN
-from crisp.report.units import count, micros
+from crisp.units import count, micros
 
 _SLUG_LENGTH = 60
 NOBODY: Mapping[str, str] = MappingProxyType({})

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crisp.report import units
+from crisp import units
 from crisp.report.anomalies import Anomalies
 from crisp.report.model_fleet import Endpoint
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from crisp.report.columns import Rows, dicts
 from crisp.report.log_ticks import round_times
 from crisp.report.model_endpoint import Band
-from crisp.report.units import count, micros
+from crisp.units import count, micros
 
 WIDTH, HEIGHT = 480, 150
 _ROW = 16

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from crisp.report import units
+from crisp import units
 from crisp.report.anomalies import Anomalies
 from crisp.report.columns import Grouped, dicts, group
 from crisp.report.model_alerts import Alert

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from crisp.report import units
+from crisp import units
 from crisp.report.model_shifts import places
 from crisp.report.paths import CallPaths
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from crisp.report import units
+from crisp import units
 from crisp.report.paths import CallPaths, Tree
 from crisp.schema import TESTS
 

@@ -14,7 +14,6 @@ from crisp.report.kept import Kept
 from crisp.report.log_ticks import round_times
 from crisp.report.model import THIN
 from crisp.report.paths import Tree
-from crisp.report.units import micros
 from crisp.report.violins import (
     Axis,
     axis_of,
@@ -25,6 +24,7 @@ from crisp.report.violins import (
     log_time,
     weighted_quantiles,
 )
+from crisp.units import micros
 
 _ENDPOINTS = 8
 _VALUES = 12

@@ -16,8 +16,9 @@ import pyarrow as pa
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from crisp import units
 from crisp.errors import ConfigError, CrispError
-from crisp.report import charts, model_latency, model_strip, units
+from crisp.report import charts, model_latency, model_strip
 from crisp.report.columns import dicts, rows_of
 from crisp.report.model import Entry, Run, entries_of, run_of
 

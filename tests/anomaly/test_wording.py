@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from crisp.anomaly.wording import brief, chance, described, duration, over, percent, summary
+from crisp.anomaly.wording import brief, described, duration, over, percent, summary
+from crisp.units import chance
 
 
 @pytest.mark.parametrize(

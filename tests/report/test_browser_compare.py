@@ -12,7 +12,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from crisp.report.site import write_site
-from crisp.report.units import micros
+from crisp.units import micros
 from tests.report.conftest import HOSTILE, table
 from tests.report.shop_changes import with_changes
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from crisp.report.units import count, micros, share, signed
+from crisp.units import count, micros, share, signed
 from tests.report.reading import column, frames, heat_heads, opened, part, scrolled_through
 from tests.report.real_sites import RealSites
 

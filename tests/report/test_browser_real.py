@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from crisp.report.units import micros
+from crisp.units import micros
 from tests.report.reading import SHIFTS, UNFILLED, frames, opened, part, scrolled_through, settled
 from tests.report.real_sites import KINDS, RealSites, endpoint_id, endpoint_pages, lake, mart
 

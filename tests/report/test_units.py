@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crisp.report.units import chance, changed, count, micros, moment, share, signed, size
+from crisp.units import chance, changed, count, micros, moment, share, signed, size
 
 WORDS = {
     "micros": micros,

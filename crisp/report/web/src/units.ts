@@ -1,4 +1,4 @@
-// Numbers as people read them; crisp/report/units.py says the same, one table of cases tests both.
+// Numbers as people read them; crisp/units.py says the same, one table of cases tests both.
 
 const ABSENT = "–";
 const HOUR_US = 3_600_000_000;

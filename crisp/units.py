@@ -1,5 +1,5 @@
-"""Numbers as people read them. `web/src/units.ts` says the same of those that pages work out;
-one table of cases tests both.
+"""Numbers as people read them, on pages and in alerts. `report/web/src/units.ts` says the same of
+those that pages work out; one table of cases tests both.
 
 Rounding is half up on ``floor(x * 10**d + 0.5)``, which gives the same digits in both languages.
 """
