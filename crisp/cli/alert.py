@@ -110,7 +110,8 @@ def alert(
         token_env=token_env or found.get("token_env"),
         retry_s=retry_s,
     )
-    if as_json and any(sink.target == "-" for sink in sinks):
+    to_stdout = any(sink.target == "-" for sink in sinks)
+    if as_json and to_stdout:
         raise ConfigError("--json and --lines - both write to stdout")
     for sink in sinks:
         sink.token()  # one that cannot be read is wrong use: said before anything is written
@@ -121,7 +122,6 @@ def alert(
     for warning in (*night.warnings, *expired(silent, day)):
         show.remark(warning)
     seconds = round(time.time() - began, 3)
-    to_stdout = any(sink.target == "-" for sink in sinks)
     if not (to_stdout or as_json):
         show.line(
             f"{where.alerts}: {day}: alerts firing: {night.firing:,}, silenced: {night.silenced:,},"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from datetime import date, timedelta
 
 import pyarrow as pa
@@ -32,7 +31,7 @@ def load_anomalies(where: Places, day: str) -> Anomalies | None:
     scored = night in readable(where.scores)
     used = str(store.run_record(where.scores, night)["model_day"]) if scored else ""
     known = used in readable(where.models)
-    trained = store.run_record(where.models, used)["options"] if known else asdict(TrainOptions())
+    trained = store.run_record(where.models, used)["options"] if known else {}
     return Anomalies(
         day=night,
         nights=tuple(nights),
@@ -50,7 +49,7 @@ def load_anomalies(where: Places, day: str) -> Anomalies | None:
         ),
         models=(of_night(where.models, used, "models", _BRIEF) if known else _BRIEF.empty_table()),
         history=history(where.alerts, nights, HISTORY),
-        calibration_needed=least_calibration(trained["alpha"]),
+        calibration_needed=least_calibration(trained.get("alpha", TrainOptions().alpha)),
     ).trimmed()
 
 

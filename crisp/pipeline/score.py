@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -93,9 +92,10 @@ def score(
             name: engine.table(table.empty_table()) for name, table in _NIGHT.items()
         }
         total = needed = 0
-        files: tuple[str, ...] = ()
+        judges = _JUDGES.empty_table()
         if used:
-            about = store.run_record(models, used, fitted[used])["options"]
+            trained = store.run_record(models, used, fitted[used])
+            about = trained["options"]
             shards = endpoint_shards(
                 engine,
                 lake,
@@ -106,7 +106,8 @@ def score(
                 most=about["most_traces"],
             )
             files = tuple(store.files(models, used, "models", fitted[used]))
-            _check_whole(models, used, files, store.run_record(models, used, fitted[used]))
+            judges = read_rows(files, _JUDGES)
+            _check_whole(models, used, judges.num_rows, trained["endpoints"])
             step = partial(score_shard, models=files, options=options)
             tables = engine.map(shards, step, _NIGHT | {"unjudged": _UNJUDGED})
             total = _count(engine, tables.pop("unjudged"))
@@ -117,9 +118,8 @@ def score(
         for name, table in tables.items():
             engine.write(table, join(version, name), _ORDER[name])
         written = engine.read(store.written(join(version, "scores")), _BRIEF)
-        by = engine.table(read_rows(files, _CALIBRATED))
         query = _COUNTED.format(needed=needed)
-        counted = engine.sql(query, _COUNTS, scores=written, models=by)
+        counted = engine.sql(query, _COUNTS, scores=written, models=engine.table(judges))
         counts = engine.collect(counted).to_pylist()[0]
         record = {
             "crisp_version": __version__,
@@ -146,22 +146,18 @@ def score(
     return result
 
 
-def _check_whole(
-    models: Location, day: str, files: Sequence[str], record: Mapping[str, Any]
-) -> None:
+def _check_whole(models: Location, day: str, found: int, made: int) -> None:
     """Part of the models would judge part of the endpoints, and nobody would know."""
-    found = read_rows(files, _ENDPOINT).num_rows
-    if found != record["endpoints"]:
+    if found != made:
         raise LakeError(
-            f"{models}: of the {record['endpoints']} models of {day} {found} are there; run crisp"
+            f"{models}: of the {made} models of {day} {found} are there; run crisp"
             f" train --date {day} again"
         )
 
 
-_ENDPOINT = pa.schema([schema.MODELS.field("endpoint_id")])
 _UNJUDGED = pa.schema([("endpoint_id", pa.int64())])
 _BRIEF = pa.schema([schema.SCORES.field(name) for name in ("endpoint_id", "abnormal")])
-_CALIBRATED = pa.schema(
+_JUDGES = pa.schema(
     [schema.MODELS.field(name) for name in ("endpoint_id", "profile", "calibration_rows")]
 )
 _COUNTS = pa.schema(
