@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
-from crisp.anomaly.rank import in_order, ranks
+from crisp.anomaly.rank import ranks
 from crisp.anomaly.vectors import Floats, Ints, spread
 
 DAY_US = 86_400_000_000
@@ -72,12 +72,13 @@ def rank_deviates(group: Ints, value: Ints, groups: int, parts: Blocks, row: Int
     variance = ranked.sums(ranked.centred**2) / np.maximum(ranked.size - 1.0, 1)
     total = ranked.size.astype(np.float64)[:, None]
     found = _deviates(sums.astype(np.float64), n, total, variance[:, None])
-    return replace(found, response=_response(group, value, ranked.size))
+    return replace(found, response=_response(value[ranked.order], ranked.size))
 
 
-def _response(group: Ints, value: Ints, size: Ints) -> Floats:
-    """From quartiles, as if logarithms were normal: few very slow ones must not tell."""
-    ordered = np.log1p(value[in_order(group, value)])
+def _response(ordered_value: Ints, size: Ints) -> Floats:
+    """From quartiles, as if logarithms were normal: few very slow ones must not tell. Values come
+    by group and then in their order, ``size`` (g,) are those of each."""
+    ordered = np.log1p(ordered_value)
     first = np.cumsum(size) - size
     some = size > 0
     quartiles = np.zeros((2, len(size)))

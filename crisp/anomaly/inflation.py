@@ -40,8 +40,8 @@ def inflations(found: Deviates, sizes: Floats, of_day: int) -> Floats:
     weight = np.full(len(b), _typical(found.weight))
     weight[enough] = found.weight[enough].sum(axis=1) / b[enough]
     times = enough & (found.response > 0)
-    mean = _expected(squares, weight * found.response, times)
     own = _trimmed_means(squares)
+    mean = _expected(squares, own, weight * found.response, times)
     for family in (times, enough & ~times):
         mean[family] = _drawn_together(own[family], b[family], mean[family])
     known = np.where(enough, b, max(squares.shape[1], 2)).astype(np.float64)
@@ -50,7 +50,7 @@ def inflations(found: Deviates, sizes: Floats, of_day: int) -> Floats:
     return result
 
 
-def _expected(squares: Floats, lever: Floats, times: Flags) -> Floats:
+def _expected(squares: Floats, own: Floats, lever: Floats, times: Flags) -> Floats:
     """(g,) the mean square that the other tests of the endpoint let expect of each, at least 1.
 
     A day makes all paths slower or faster by a share of like size. So in tests of ``times`` the
@@ -62,12 +62,14 @@ def _expected(squares: Floats, lever: Floats, times: Flags) -> Floats:
     pooled = max(_pooled(squares[shares] if several else squares), 1.0)
     expected = np.full(len(squares), pooled)
     if times.any():
-        expected[times] = 1 + _slope(squares[times], lever[times]) * lever[times]
+        slope = _slope(squares[times], own[times], lever[times])
+        expected[times] = 1 + slope * lever[times]
     return expected
 
 
-def _slope(squares: Floats, lever: Floats) -> float:
-    """c, and one standard error of it, at least 0, where squares average 1 + c · lever.
+def _slope(squares: Floats, own: Floats, lever: Floats) -> float:
+    """c, and one standard error of it, at least 0, where squares average 1 + c · lever; ``own``
+    are their means.
 
     The deviation of a square is as large as its mean, so each counts 1 / mean² (the likelihood
     equation of a gamma distribution with this mean). A path whose mean is more than two
@@ -75,7 +77,6 @@ def _slope(squares: Floats, lever: Floats) -> float:
     error is that over blocks: all paths may share what a day does to them.
     """
     heard = ~np.isnan(squares)
-    own = _trimmed_means(squares)
     far = 1 + 2 * np.sqrt(2 / heard.sum(axis=1))
     slope, found = max(float(np.median((own - 1) / lever)), 0.0), 0.0
     for _ in range(_ROUNDS):

@@ -22,6 +22,8 @@ class Ranks:
     """(g,) values of each"""
     centred: Floats
     """(n,) rank less the mean rank of the group; ties share the mean of theirs"""
+    order: Ints
+    """(n,) numbers of the values, by group and then by value"""
     gap: Floats
     """(g,) smallest difference of two ranks; 0 where all values are one"""
 
@@ -57,7 +59,8 @@ def ranks(group: Ints, value: Ints, groups: int) -> Ranks:
     gap = np.full(groups, np.inf)
     within = np.flatnonzero(~new_group[starts])  # runs that follow another one of their group
     np.minimum.at(gap, tied_group[within], tied[within] - tied[within - 1])
-    return Ranks(group=group, size=size, centred=centred, gap=np.where(np.isinf(gap), 0.0, gap))
+    gap = np.where(np.isinf(gap), 0.0, gap)
+    return Ranks(group=group, size=size, centred=centred, order=order, gap=gap)
 
 
 def rank_tests(ranked: Ranks, chosen: Flags) -> Floats:
