@@ -9,8 +9,9 @@ import numpy as np
 from benchmarks.anomaly.nights import verdicts
 from benchmarks.anomaly.requests import DAY_US, MONDAY_US
 from benchmarks.anomaly.services import Floats, Ints
+from benchmarks.anomaly.small import sequential
 from benchmarks.anomaly.tables import figure, table
-from crisp.anomaly.vectors import SOUND, Vectors
+from crisp.anomaly.vectors import Vectors
 from crisp.options import AlertOptions
 
 DAY_EFFECTS = (0.0, 0.01, 0.02, 0.03, 0.05, 0.1)
@@ -78,19 +79,8 @@ def _requests(of_day: Floats, day: Ints, spread: float, rng: np.random.Generator
     logs = of_day[day] + spread * rng.standard_normal((rows, _PATHS))
     time_us = np.exp(logs).astype(np.int64) + 1
     start = MONDAY_US + np.sort(day * DAY_US + rng.integers(0, DAY_US, rows))
-    return Vectors(
-        endpoint_id=1,
-        tree_id=np.arange(1, rows + 1),
-        trace_id=[""] * rows,
-        root_span_id=[""] * rows,
-        start_us=start,
-        latency_us=time_us.sum(axis=1),
-        failed=np.zeros(rows, np.bool_),
-        edges=np.arange(rows + 1) * _PATHS,
-        path_id=np.tile(np.arange(1, _PATHS + 1), rows),
-        time_us=time_us.ravel(),
-        status=np.full(rows * _PATHS, SOUND, np.int8),
-    )
+    made = np.ones(time_us.shape, np.bool_)
+    return sequential(1, np.arange(1, _PATHS + 1), start, time_us, made)
 
 
 def tables(rows: list[Power]) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from benchmarks.anomaly.requests import DAY_US, MONDAY_US
 from benchmarks.anomaly.services import Floats, Ints
-from crisp.anomaly.vectors import SOUND, Vectors
+from crisp.anomaly.vectors import SOUND, Flags, Vectors
 
 Noise = Literal["iid", "days", "bursts"]
 """iid: every request by itself. days: each day and path slower or faster by some percent.
@@ -84,17 +84,25 @@ def window(
         logs[:, slower[0]] += np.log(slower[1])
     time_us = np.exp(logs).astype(np.int64) + 1
     made = rng.random((rows, PATHS)) < small.chance
-    path = np.broadcast_to(small.path_id, made.shape)
+    return sequential(small.endpoint_id, small.path_id, start, time_us, made)
+
+
+def sequential(
+    endpoint_id: int, path_id: Ints, start_us: Ints, time_us: Ints, made: Flags
+) -> Vectors:
+    """Requests, each with the paths it ``made`` one after the other; (rows, paths) but for the
+    starts."""
+    rows = len(start_us)
     return Vectors(
-        endpoint_id=small.endpoint_id,
+        endpoint_id=endpoint_id,
         tree_id=np.arange(1, rows + 1),
         trace_id=[""] * rows,
         root_span_id=[""] * rows,
-        start_us=start,
+        start_us=start_us,
         latency_us=(time_us * made).sum(axis=1),
         failed=np.zeros(rows, np.bool_),
         edges=np.concatenate(([0], np.cumsum(made.sum(axis=1)))),
-        path_id=path[made],
+        path_id=np.broadcast_to(path_id, made.shape)[made],
         time_us=time_us[made],
         status=np.full(int(made.sum()), SOUND, np.int8),
     )
