@@ -35,6 +35,9 @@ def test_page_fills_as_it_is_scrolled_and_nothing_moves(
 def test_the_measure_of_layout_shift_sees_one(page: Page, real_sites: RealSites) -> None:
     page.add_init_script(SHIFTS)
     opened(page, real_sites.pages()["fleet"])
+    # what has not been drawn yet cannot shift, and a page is open before it is drawn
+    page.wait_for_function("() => performance.getEntriesByType('paint').length > 0")
+    settled(page)
     page.evaluate("document.querySelector('h1').style.marginTop = '200px'")
     page.wait_for_function("() => window.shifts.some(([shift]) => shift > 0.02)")
 
