@@ -33,7 +33,7 @@ TREES = pa.schema(
         pa.field("band", _I64),
     ]
 )
-_SLIM = pa.schema(
+SLIM = pa.schema(
     [
         schema.TRACES.field(name)
         for name in (
@@ -154,7 +154,7 @@ def _tables(
         return engine.sql(sql(name), schema.MARTS[name], **tables)
 
     traces = lake_table("traces")
-    slim = engine.keep(engine.sql(sql("slim"), _SLIM, traces=traces))
+    slim = engine.keep(engine.sql(sql("slim"), SLIM, traces=traces))
     edges = engine.table(band_edges(options.edges))
     trees = engine.keep(engine.sql(sql("trees"), TREES, traces=slim, edges=edges))
     paths = engine.explode(traces, "paths", {"tree_id": "tree_id"})
